@@ -36,9 +36,8 @@ import Testing
         #expect(try script.attach("1 + 1").output == "2\n")
         #expect(try script.attach(".observers").output.contains("totals"))
         #expect(try script.attach("print('here')").output == "here\n")
-        #expect(
-            try script.attach("zoo:write(function() zoo:create('Dog', { name = 'Rex' }) end)")
-                .exitCode == 0)
+        try script.attach("zoo:write(function() zoo:create('Dog', { name = 'Rex' }) end)")
+            .expectSuccess()
         #expect(try script.attach("zoo:objects('Dog')[1].name").output == "\"Rex\"\n")
         for mistake in ["error 'oh'", "oh = = 1", ".oh", ".why 99"] {
             let outcome = try script.attach(mistake)
@@ -47,15 +46,15 @@ import Testing
         }
         #expect(try script.attach(".quit").error == "")
         let piped = try Tool.run(
-            ["attach", script.socket], input: "x = 5\nfor i = 1, 2 do\nprint(i)\nend\nx\n")
+            ["attach", script.socket], input: "x = 5\nfor i = 1, 2 do\nprint(i)\nend\nx\n"
+        ).expectSuccess()
         #expect(piped.output == "1\n2\n5\n")
-        #expect(piped.exitCode == 0)
         let failing = try Tool.run(["attach", script.socket], input: "error 'oh'\nx\n")
-        #expect(failing.exitCode == 1)
+            .expectExit(1)
         #expect(failing.output.hasSuffix("\n5\n"))
         #expect(!script.process.output.contains("here"))
         _ = try script.attach("os.exit(3)")
-        #expect(try script.process.finish().exitCode == 3)
+        try script.process.finish().expectExit(3)
         #expect(access(script.socket, F_OK) != 0, "the socket is gone with the script")
     }
 
@@ -104,13 +103,11 @@ import Testing
     @Test func `an abandoned socket is replaced, one in use is not`() throws {
         let script = try Running(Self.observing)
         let second = try Tool.run(["--attachable=" + script.socket, "-e", "print 'ran'"])
-        #expect(second.exitCode == 1)
+            .expectError("address already in use")
         #expect(second.output == "")
-        #expect(second.error.contains("address already in use"))
         script.process.send(SIGKILL)
         _ = try script.process.finish()
-        let outcome = try script.attach("1")
-        #expect(outcome.exitCode == 1)
+        let outcome = try script.attach("1").expectExit(1)
         #expect(
             outcome.error
                 == "moonpool: no process listens at '\(script.socket)': it has ended\n"
@@ -122,9 +119,9 @@ import Testing
     @Test func `a file that is not a socket is left unchanged`() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("precious", to: "s")
-        #expect(try Tool.run(["--attachable=" + file, "-e", "print 'ran'"]).exitCode == 1)
+        try Tool.run(["--attachable=" + file, "-e", "print 'ran'"]).expectExit(1)
         #expect(try contents(of: file) == "precious")
-        #expect(try Tool.run(["attach", file, "-e", "1"]).exitCode == 1)
+        try Tool.run(["attach", file, "-e", "1"]).expectExit(1)
     }
 
     @Test func `the default socket is in a folder of the user`() throws {
@@ -145,12 +142,10 @@ import Testing
         #expect(info.st_mode & 0o777 == 0o600)
         chmod(folder.path + "/moonpool", 0o777)
         let open = try Tool.run(
-            ["--attachable", "-e", "print 'ran'"], environment: ["XDG_RUNTIME_DIR": folder.path])
-        #expect(open.exitCode == 1)
+            ["--attachable", "-e", "print 'ran'"], environment: ["XDG_RUNTIME_DIR": folder.path]
+        ).expectExit(1)
         #expect(open.output == "")
-        let none = try Tool.run(["attach", "999999999", "-e", "1"])
-        #expect(none.exitCode == 1)
-        #expect(none.error.contains("--attachable"))
+        try Tool.run(["attach", "999999999", "-e", "1"]).expectError("--attachable")
     }
 
     @Test func `a script without --attachable refuses attach`() throws {
@@ -159,6 +154,6 @@ import Testing
             ["-e", "print(1)"], environment: ["XDG_RUNTIME_DIR": folder.path])
         #expect(outcome.output == "1\n")
         #expect(TemporaryFolder.names(in: folder.path).isEmpty)
-        #expect(try Tool.run(["--attachable="]).exitCode == 1)
+        try Tool.run(["--attachable="]).expectExit(1)
     }
 }

@@ -20,16 +20,13 @@ import Testing
 
     @Test func `missing, foreign and valid files are distinguished`() throws {
         let folder = try TemporaryFolder()
-        let missing = try Tool.run(["check", folder.path + "/none.moonpool"])
-        #expect(missing.exitCode == 1)
-        #expect(missing.error.contains("none.moonpool"))
+        try Tool.run(["check", folder.path + "/none.moonpool"]).expectError("none.moonpool")
         let letter = try folder.write("This is a letter, not a store.", to: "letter")
-        #expect(try Tool.run(["check", letter]).exitCode == 1)
+        try Tool.run(["check", letter]).expectExit(1)
         let store = folder.path + "/sound.moonpool"
         let script = try folder.write(Self.writer, to: "writer.lua")
-        #expect(try Tool.run([script, store]).exitCode == 0)
-        let sound = try Tool.run(["check", store])
-        #expect(sound.exitCode == 0, "\(sound.output)\(sound.error)")
+        try Tool.run([script, store]).expectSuccess()
+        let sound = try Tool.run(["check", store]).expectSuccess()
         #expect(sound.output == "\(store) is intact: 2 classes, 2001 objects\n")
     }
 
@@ -37,11 +34,11 @@ import Testing
         let folder = try TemporaryFolder()
         let (store, copy) = (folder.path + "/a.moonpool", folder.path + "/b.moonpool")
         let script = try folder.write(Self.writer, to: "writer.lua")
-        #expect(try Tool.run([script, store]).exitCode == 0)
-        #expect(try Tool.run(["backup", store, copy]).exitCode == 0)
+        try Tool.run([script, store]).expectSuccess()
+        try Tool.run(["backup", store, copy]).expectSuccess()
         func write(_ path: String) throws {
             let text = "store:write(function() store:create('Person', { name = 'Bob' }) end)"
-            #expect(try Tool.run([path, "-e", text]).exitCode == 0)
+            try Tool.run([path, "-e", text]).expectSuccess()
         }
         func compare() throws -> Tool.Outcome {
             try Tool.run(["check", store, "--against", copy])
@@ -55,8 +52,7 @@ import Testing
         #expect(ahead.exitCode == 0 && ahead.output.contains("\(store) continues up to version"))
         #expect(ahead.lines[1] == same.lines[1])
         try write(copy)
-        let diverged = try compare()
-        #expect(diverged.exitCode == 1 && diverged.error.contains("have diverged after version"))
+        let diverged = try compare().expectError("have diverged after version")
         #expect(diverged.lines.count == 4 && diverged.lines[1] == same.lines[1])
     }
 
@@ -64,7 +60,7 @@ import Testing
     private func makeWhole(_ folder: TemporaryFolder) throws -> [UInt8] {
         let store = folder.path + "/whole.moonpool"
         let script = try folder.write(Self.writer, to: "writer.lua")
-        #expect(try Tool.run([script, store]).exitCode == 0)
+        try Tool.run([script, store]).expectSuccess()
         let file = try #require(fopen(store, "r"))
         defer { fclose(file) }
         fseek(file, 0, SEEK_END)
@@ -141,9 +137,7 @@ import Testing
         where bytes[offset] == 3 && Array(bytes[offset..<offset + name.count]) == name {
             bytes[offset] = 0x7f
         }
-        let outcome = try check(bytes, folder)
-        #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains("damaged.moonpool' is damaged"), "\(outcome.error)")
+        let outcome = try check(bytes, folder).expectError("damaged.moonpool' is damaged")
         #expect(outcome.output.contains("of table 'meta' has changed"), "\(outcome.output)")
     }
 
@@ -168,16 +162,14 @@ import Testing
             break
         }
         #expect(isNamed)
-        let short = try check(Array(whole[..<(whole.count / 2)]), folder)
-        #expect(short.exitCode == 1)
-        #expect(short.error.contains("damaged"), "\(short.error)")
+        try check(Array(whole[..<(whole.count / 2)]), folder).expectError("damaged")
     }
 
     @Test func `a store is checked while another process writes to it`() throws {
         let folder = try TemporaryFolder()
         let store = folder.path + "/busy.moonpool"
         let script = try folder.write(Self.writer, to: "writer.lua")
-        #expect(try Tool.run([script, store]).exitCode == 0)
+        try Tool.run([script, store]).expectSuccess()
         let writer = try folder.write(
             """
             local store = moonpool.open(arg[1])
@@ -191,11 +183,10 @@ import Testing
         let process = try Subprocess(Tool.path, [writer, store])
         try process.wait { process.output.contains("begun") }
         for _ in 0..<5 {
-            let outcome = try Tool.run(["check", store])
-            #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.error)")
+            try Tool.run(["check", store]).expectSuccess()
         }
         process.send(SIGKILL)
         _ = try process.finish()
-        #expect(try Tool.run(["check", store]).exitCode == 0)
+        try Tool.run(["check", store]).expectSuccess()
     }
 }

@@ -10,8 +10,7 @@ import Testing
 
     func makeStore() throws {
         let rows = try folder.write(Self.rows, to: "dogs.jsonl")
-        let made = try Tool.run(["import", store, rows, "--class", "Dog"])
-        #expect(made.exitCode == 0, "\(made.error)")
+        try Tool.run(["import", store, rows, "--class", "Dog"]).expectSuccess()
     }
 
     func export() throws -> String {
@@ -137,7 +136,7 @@ import Testing
             local s = moonpool.open { path = arg[1], schema = { Dog = { name = "string" } } }
             s:write(function() for i = 1, 20000 do s:create("Dog", { name = "dog number " .. i }) end end)
             """
-        #expect(try Tool.run(["-e", filling, "-", store]).exitCode == 0)
+        try Tool.run(["-e", filling, "-", store]).expectSuccess()
         var status = stat()
         #expect(stat(store, &status) == 0 && truncate(store, status.st_size / 2) == 0)
         let opening =
@@ -179,7 +178,7 @@ import Testing
     @Test func `a database of a newer version of Moonpool is unchanged`() throws {
         try makeStore()
         let database = folder.path + "/zoo.sqlite"
-        #expect(try Tool.run(["export", store, database]).exitCode == 0)
+        try Tool.run(["export", store, database]).expectSuccess()
         guard access("/usr/bin/sqlite3", X_OK) == 0 else { return }
         _ = try Subprocess(
             "/usr/bin/sqlite3",
@@ -214,8 +213,8 @@ import Testing
         let more = try folder.write("{\"id\":3,\"name\":\"Bo\"}\n", to: "more.jsonl")
         let waiting = try Subprocess(Tool.path, ["import", store, more, "--class", "Dog"])
         _ = try folder.write("", to: "stop")
-        #expect(try holder.finish().exitCode == 0)
-        #expect(try waiting.finish().exitCode == 0)
+        try holder.finish().expectSuccess()
+        try waiting.finish().expectSuccess()
         #expect(try export().split(separator: "\n").count == 4)
     }
 
@@ -253,7 +252,7 @@ import Testing
         }
         let write = ["import", store, folder.path + "/dogs.jsonl", "--class", "Dog"]
         expectOneLine(try runUnprivileged(write), write, "permission")
-        #expect(try runUnprivileged(["check", store]).exitCode == 0)
+        try runUnprivileged(["check", store]).expectSuccess()
         #expect(try export() == Self.rows)
     }
 }

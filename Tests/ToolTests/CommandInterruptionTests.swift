@@ -11,13 +11,11 @@ import Testing
     func makeStore(_ count: Int) throws {
         let line = { (id: Int) in "{\"id\":\(id),\"name\":\"the dog number \(id)\"}\n" }
         let rows = try folder.write((1...count).map(line).joined(), to: "dogs.jsonl")
-        let made = try Tool.run(["import", store, rows, "--class", "Dog"])
-        #expect(made.exitCode == 0, "\(made.error)")
+        try Tool.run(["import", store, rows, "--class", "Dog"]).expectSuccess()
     }
 
     func count() throws -> String {
-        let outcome = try Tool.run(["check", store])
-        #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.error)")
+        let outcome = try Tool.run(["check", store]).expectSuccess()
         return outcome.output.split(separator: ", ").last.map(String.init) ?? ""
     }
 
@@ -45,10 +43,9 @@ import Testing
         try makeStore(20_000)
         let file = try folder.write("before", to: "out.\(format)")
         let outcome = try Tool.run(
-            ["export", store, file, "--class", "Dog"], withFilesUpTo: 300, in: folder.path)
-        #expect(outcome.exitCode == 1, "\(outcome.output)")
+            ["export", store, file, "--class", "Dog"], withFilesUpTo: 300, in: folder.path
+        ).expectError(file)
         #expect(outcome.error.hasPrefix("moonpool: "), "\(outcome.error)")
-        #expect(outcome.error.contains(file), "\(outcome.error)")
         #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
         #expect(try contents(of: file) == "before")
         #expect(leftOvers() == [])
@@ -59,10 +56,9 @@ import Testing
         let rows = (10_001...60_000).map { "{\"id\":\($0),\"name\":\"the dog number \($0)\"}\n" }
         let more = try folder.write(rows.joined(), to: "more.jsonl")
         let outcome = try Tool.run(
-            ["import", store, more, "--class", "Dog"], withFilesUpTo: 1500, in: folder.path)
-        #expect(outcome.exitCode == 1, "\(outcome.output)")
+            ["import", store, more, "--class", "Dog"], withFilesUpTo: 1500, in: folder.path
+        ).expectError("file size limit")
         #expect(outcome.error.hasPrefix("moonpool: "), "\(outcome.error)")
-        #expect(outcome.error.contains("file size limit"), "\(outcome.error)")
         #expect(try count() == "2000 objects\n")
     }
 

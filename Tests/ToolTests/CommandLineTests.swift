@@ -25,7 +25,7 @@ import Testing
         let outcome = try Self.withoutProc([Tool.path, "-e", "print('out', ...)"])
         #expect(outcome.output == "out\n", "\(outcome.error)")
         #expect(try Self.withoutProc([Tool.path, "--version"]).output.contains("Moonpool"))
-        #expect(try Self.withoutProc([Tool.path, "-e", "error('x', 0)"]).exitCode == 1)
+        try Self.withoutProc([Tool.path, "-e", "error('x', 0)"]).expectExit(1)
     }
 
     @Test(.enabled(if: canHideProc))
@@ -116,7 +116,7 @@ import Testing
             store:create("A", { n = 1 })
             os.exit(0, true)
             """, to: "open.lua")
-        #expect(try Tool.run([script, store]).exitCode == 0)
+        try Tool.run([script, store]).expectSuccess()
         let count = try Tool.run(["-e", "print(#moonpool.open(arg[1]):objects 'A')", "-", store])
         #expect(count.output == "0\n")
     }
@@ -127,9 +127,7 @@ import Testing
         let folder = try TemporaryFolder()
         let script = try folder.write("print(...)", to: "s.lua")
         try expectAsLua(["-e", "arg[1] = 100 arg[2] = {} arg[2] = nil", script, "x"])
-        let outcome = try Tool.run(["-e", "arg = 1", script])
-        #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains("'arg' is not a table"))
+        try Tool.run(["-e", "arg = 1", script]).expectError("'arg' is not a table")
     }
 
     @Test func `an error object is described by its own metamethod`() throws {
@@ -141,9 +139,8 @@ import Testing
             end })
             error(object)
             """, to: "object.lua")
-        let outcome = try Tool.run([script])
+        let outcome = try Tool.run([script]).expectExit(1)
         #expect(outcome.error.hasSuffix(": line 4\n"))
-        #expect(outcome.exitCode == 1)
     }
 
     @Test(arguments: ["---", "-Ex", "-vv", "-e", "-l"])
@@ -174,52 +171,40 @@ import Testing
         let process = try Subprocess(Tool.path, ["-e", code])
         try process.wait { process.output.contains("ready") }
         process.send(SIGINT)
-        let outcome = try process.finish()
+        let outcome = try process.finish().expectSuccess()
         #expect(outcome.output == "ready\n42\n")
-        #expect(outcome.exitCode == 0)
     }
 
     @Test func `the tool reports an error with a traceback and exit code 1`() throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(
             "local function f()\n  error 'broken'\nend\nf()\n", to: "bad.lua")
-        let outcome = try Tool.run([script])
-        #expect(outcome.exitCode == 1)
+        let outcome = try Tool.run([script]).expectError("bad.lua:2: broken", "stack traceback:")
         #expect(outcome.output == "")
-        #expect(outcome.error.contains("bad.lua:2: broken"))
-        #expect(outcome.error.contains("stack traceback:"))
     }
 
     @Test func `the tool reports a syntax error with its line`() throws {
-        let outcome = try Tool.run(["-e", "x = = 1"])
-        #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains("unexpected symbol near '='"))
+        try Tool.run(["-e", "x = = 1"]).expectError("unexpected symbol near '='")
     }
 
     @Test func `the tool reports a missing script`() throws {
-        let outcome = try Tool.run(["/no-such-folder/script.lua"])
-        #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains("/no-such-folder/script.lua"))
+        try Tool.run(["/no-such-folder/script.lua"]).expectError("/no-such-folder/script.lua")
     }
 
     @Test func `the tool shows help and version`() throws {
-        let help = try Tool.run(["--help"])
-        #expect(help.exitCode == 0)
+        let help = try Tool.run(["--help"]).expectSuccess()
         #expect(help.output.contains("USAGE: moonpool"))
-        let version = try Tool.run(["--version"])
-        #expect(version.exitCode == 0)
+        let version = try Tool.run(["--version"]).expectSuccess()
         #expect(version.output.split(separator: "\n").count == 1)
     }
 
     @Test func `an uncaught store error shows its message and ends with code 1`() throws {
-        let outcome = try Tool.run(
+        try Tool.run(
             script: """
                 local store = moonpool.open { in_memory = "x", schema = { Dog = { id = "int primary" } } }
                 store:create("Dog", { id = 1 })
-                """)
-        #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains("script.lua:2:"))
-        #expect(outcome.error.contains("write"))
+                """
+        ).expectError("script.lua:2:", "write")
     }
 
     @Test func `an interrupt ends an endless script with code 130 and rolls back its write`() throws
@@ -237,8 +222,7 @@ import Testing
         let process = try Subprocess(Tool.path, [script, store])
         try process.wait { process.output.contains("working") }
         process.send(SIGINT)
-        let outcome = try process.finish()
-        #expect(outcome.exitCode == 130, "\(outcome.error)")
+        try process.finish().expectExit(130)
         let count = try Tool.run(["-e", "print(#moonpool.open(arg[1]):objects 'Dog')", "-", store])
         #expect(count.output == "0\n", "\(count.error)")
     }

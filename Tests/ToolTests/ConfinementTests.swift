@@ -15,11 +15,11 @@ import Testing
             print(io, os.execute, ...)
             print(pcall(moonpool.open, arg[0]))
             print(moonpool.open { in_memory = 'x' }.version > 0)
-            """)
+            """
+        ).expectSuccess()
         #expect(outcome.lines.first == "nil\tnil\tone\ttwo")
         #expect(outcome.lines[1].hasPrefix("false\tthis script is not allowed to use the file "))
         #expect(outcome.lines.last == "true")
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
     }
 
     @Test func `a sandboxed script can be standard input or -e`() throws {
@@ -28,7 +28,7 @@ import Testing
         #expect(
             try Tool.run(["--sandbox", "/nowhere.lua"]).error.hasSuffix(
                 ": cannot open /nowhere.lua: No such file or directory\n"))
-        #expect(try Tool.run(["--sandbox", "-"], input: "print(").exitCode == 1)
+        try Tool.run(["--sandbox", "-"], input: "print(").expectExit(1)
     }
 
     @Test func `the folders and the store of the command line can be used`() throws {
@@ -46,9 +46,7 @@ import Testing
         }
         let named = try Tool.run(["--sandbox", store], input: "print(#store:objects 'A')")
         #expect(named.output == "0\n", "\(named.error)")
-        let write = try Tool.run(["--read-only", store], input: "store:begin_write()")
-        #expect(write.exitCode == 1)
-        #expect(write.error.contains("read"))
+        try Tool.run(["--read-only", store], input: "store:begin_write()").expectError("read")
     }
 
     @Test(arguments: [
@@ -58,10 +56,8 @@ import Testing
     func `a script that exceeds its time limit ends with code 124 and its location`(_ code: String)
         throws
     {
-        let outcome = try run(["--time-limit", "500ms"], code)
-        #expect(outcome.exitCode == 124)
-        #expect(outcome.error.contains("the time limit of 0.5 s was reached"))
-        #expect(outcome.error.contains("script.lua:2: in "))
+        try run(["--time-limit", "500ms"], code).expectError(
+            "the time limit of 0.5 s was reached", "script.lua:2: in ", code: 124)
     }
 
     @Test(arguments: ["", " os.exit(0, true)"])
@@ -70,8 +66,8 @@ import Testing
     ) throws {
         let outcome = try run(
             ["--time-limit", "500ms"],
-            "kept = setmetatable({}, { __gc = function() while true do end end })" + end)
-        #expect(outcome.exitCode == 124)
+            "kept = setmetatable({}, { __gc = function() while true do end end })" + end
+        ).expectExit(124)
         #expect(outcome.error.hasSuffix(": the time limit of 0.5 s was reached\n"))
     }
 
@@ -79,7 +75,7 @@ import Testing
     func `a script whose callback reaches the memory limit ends in order`(_ options: [String])
         throws
     {
-        let outcome = try run(
+        try run(
             options + ["--memory", "16M"],
             """
             local moonpool = require 'moonpool'
@@ -94,29 +90,26 @@ import Testing
                 print(store.is_in_write)
                 token:invalidate()
             end)
-            """)
-        #expect(outcome.error.contains("script.lua:5): "))
-        #expect(outcome.error.contains("not enough memory"))
-        #expect(outcome.exitCode == 1)
+            """
+        ).expectError("script.lua:5): ", "not enough memory")
     }
 
     @Test func `a script that exceeds its total time ends with code 124`() throws {
         let outcome = try run(
-            ["--total-time-limit", "200ms"], "moonpool.every(0.001, function() end)")
-        #expect(outcome.exitCode == 124)
+            ["--total-time-limit", "200ms"], "moonpool.every(0.001, function() end)"
+        ).expectExit(124)
         #expect(outcome.error.hasSuffix(": the total time limit of 0.2 s was reached\n"))
     }
 
     @Test func `a script that exceeds its memory limit fails, unless it catches the error`() throws
     {
         let greedy = "local t = {} for i = 1, 1e9 do t[i] = {i} end"
-        let outcome = try run(["--memory", "4M"], greedy)
-        #expect(outcome.exitCode == 1)
+        let outcome = try run(["--memory", "4M"], greedy).expectExit(1)
         #expect(outcome.error.hasSuffix(": not enough memory: the limit of 4 MB was reached\n"))
         #expect(
             try run(["--memory=4MiB"], "print(pcall(function() \(greedy) end))").output
                 == "false\tnot enough memory: the limit of 4 MB was reached\n")
-        #expect(try run(["--sandbox"], greedy).exitCode == 1)
+        try run(["--sandbox"], greedy).expectExit(1)
     }
 
     @Test(arguments: [
@@ -160,9 +153,7 @@ import Testing
         (["--sandbox=yes"], "unrecognized option '--sandbox=yes'"),
     ])
     func `invalid options are refused`(_ options: [String], message: String) throws {
-        let outcome = try Tool.run(options)
-        #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains(": \(message)\nusage: "))
+        let outcome = try Tool.run(options).expectError(": \(message)\nusage: ")
         #expect(outcome.output == "")
     }
 
@@ -183,6 +174,6 @@ import Testing
         let wrong = try Tool.run(["-e", "print(1)"], environment: ["MOONPOOL_LOG": "loud"])
         #expect(wrong.error.contains("MOONPOOL_LOG must be one of trace, debug, "))
         #expect(wrong.output == "1\n")
-        #expect(try Tool.run(["--log-level", "loud"]).exitCode == 1)
+        try Tool.run(["--log-level", "loud"]).expectExit(1)
     }
 }

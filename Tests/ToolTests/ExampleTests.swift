@@ -9,9 +9,8 @@ import Testing
     @Test(arguments: names)
     func `an example prints the output in its header`(name: String) throws {
         let path = "\(Tool.root)/examples/\(name)"
-        let outcome = try Tool.run([path])
+        let outcome = try Tool.run([path]).expectSuccess()
         #expect(outcome.error == "")
-        #expect(outcome.exitCode == 0)
         let expected = Self.expectedLines(try contents(of: path))
         if let expected { #expect(outcome.output.split(separator: "\n") == expected) }
     }
@@ -153,17 +152,15 @@ import Testing
     static let folder = Tool.root + "/examples/shop-migrations"
 
     @Test func `an example prints the output in its header`() throws {
-        let outcome = try Tool.run([Self.folder + "/shop.lua"])
+        let outcome = try Tool.run([Self.folder + "/shop.lua"]).expectSuccess()
         #expect(outcome.error == "")
-        #expect(outcome.exitCode == 0)
         let expected = ExampleTests.expectedLines(try contents(of: Self.folder + "/shop.lua"))
         #expect(outcome.output.split(separator: "\n") == expected)
     }
 
     @Test func `the migrations of an example pass their tests`() throws {
-        let outcome = try Tool.run(["migrate", "test", Self.folder + "/migrations"])
+        let outcome = try Tool.run(["migrate", "test", Self.folder + "/migrations"]).expectSuccess()
         #expect(outcome.error == "")
-        #expect(outcome.exitCode == 0)
         #expect(outcome.lines.last == "9 tests, none failed")
         #expect(outcome.lines.contains("ok      0002 split_names: a single name"))
     }

@@ -32,8 +32,7 @@ import Testing
 
     func makeSparse() throws {
         for script in [Self.fill, Self.thin] {
-            let outcome = try lua(script, [store])
-            #expect(outcome.exitCode == 0, "\(outcome.error)")
+            try lua(script, [store]).expectSuccess()
         }
     }
 
@@ -60,8 +59,7 @@ import Testing
 
     @Test func `neither backup nor compact copies a damaged value, and the error names it`() throws
     {
-        let outcome = try lua(Self.fill, [store])
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        try lua(Self.fill, [store]).expectSuccess()
         let bytes = try content()
         let text = Array("the entry number 7000".utf8)
         let found = bytes.indices.first {
@@ -75,11 +73,8 @@ import Testing
         let check = try Tool.run(["check", "zoo.moonpool"], in: folder.path)
         let fault = try #require(check.output.split(separator: "\n").first)
         for command in [["backup", "zoo.moonpool", "copy.moonpool"], ["compact", "zoo.moonpool"]] {
-            let outcome = try Tool.run(command, in: folder.path)
-            #expect(outcome.exitCode == 1)
-            #expect(
-                outcome.error.contains("'zoo.moonpool' is damaged (\(fault)) and was not copied"),
-                "\(outcome.error)")
+            try Tool.run(command, in: folder.path).expectError(
+                "'zoo.moonpool' is damaged (\(fault)) and was not copied")
         }
         #expect(try content() == damaged)
         #expect(access(folder.path + "/copy.moonpool", F_OK) != 0)
@@ -88,12 +83,11 @@ import Testing
     @Test func `compact shrinks a file and keeps its content`() throws {
         try makeSparse()
         let before = size(store)
-        let outcome = try Tool.run(["compact", "zoo.moonpool"], in: folder.path)
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let outcome = try Tool.run(["compact", "zoo.moonpool"], in: folder.path).expectSuccess()
         #expect(outcome.output.hasPrefix("zoo.moonpool: "))
         #expect(size(store) < before / 2)
         #expect(try count(store) == "100\n")
-        #expect(try lua(Self.thin, [store]).exitCode == 0)
+        try lua(Self.thin, [store]).expectSuccess()
     }
 
     @Test func `compact does not change a file that another process has open`() throws {
@@ -107,16 +101,14 @@ import Testing
         let holder = try Subprocess(Tool.path, [script, store])
         try holder.wait { holder.output.contains("ready") }
         let before = size(store)
-        let refused = try Tool.run(["compact", store])
-        #expect(refused.exitCode == 1)
-        #expect(refused.error.contains("is open in process "), "\(refused.error)")
+        try Tool.run(["compact", store]).expectError("is open in process ")
         #expect(size(store) == before)
-        let outcome = try lua(
+        try lua(
             Self.open + "store:write(function() store:create('Entry', { id = 0, text = '' }) end)",
-            [store])
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
-        #expect(try holder.finish().exitCode == 0)
-        #expect(try Tool.run(["compact", store]).exitCode == 0)
+            [store]
+        ).expectSuccess()
+        try holder.finish().expectSuccess()
+        try Tool.run(["compact", store]).expectSuccess()
         #expect(try count(store) == "102\n")
     }
 
@@ -137,43 +129,39 @@ import Testing
         let writer = try Subprocess(Tool.path, [script, store, folder.path + "/stop"])
         try writer.wait { writer.output.contains("ready") }
         for number in 0..<5 {
-            let outcome = try Tool.run(["backup", store, folder.path + "/copy\(number)"])
-            #expect(outcome.exitCode == 0, "\(outcome.error)")
+            try Tool.run(["backup", store, folder.path + "/copy\(number)"]).expectSuccess()
         }
         _ = try folder.write("", to: "stop")
-        #expect(try writer.finish().exitCode == 0)
+        try writer.finish().expectSuccess()
         for number in 0..<5 {
             // The result contains complete transactions and is writable.
-            let outcome = try lua(
+            try lua(
                 Self.open + """
                     assert(#store:objects "Entry" % 2 == 0)
                     local version = store.version
                     store:write(function() store:create("Entry", { id = -1, text = "" }) end)
                     assert(store.version == version + 1)
-                    """, [folder.path + "/copy\(number)"])
-            #expect(outcome.exitCode == 0, "\(outcome.error)")
+                    """, [folder.path + "/copy\(number)"]
+            ).expectSuccess()
         }
     }
 
     @Test func `backup replaces a file only with --force`() throws {
         try makeSparse()
         let copy = try folder.write("precious", to: "copy")
-        let refused = try Tool.run(["backup", store, copy])
-        #expect(refused.exitCode == 1)
+        let refused = try Tool.run(["backup", store, copy]).expectExit(1)
         #expect(
             refused.error
                 == "moonpool: '\(copy)' already exists; choose another name, or allow it to be overwritten\n"
         )
         #expect(try contents(of: copy) == "precious")
-        #expect(try Tool.run(["backup", "--force", store, copy]).exitCode == 0)
+        try Tool.run(["backup", "--force", store, copy]).expectSuccess()
         #expect(try count(copy) == "100\n")
-        let missing = try Tool.run(["backup", folder.path + "/missing", copy, "--force"])
-        #expect(missing.exitCode == 1)
-        #expect(missing.error.contains("there is no store"))
+        try Tool.run(["backup", folder.path + "/missing", copy, "--force"]).expectError(
+            "there is no store")
         #expect(try count(copy) == "100\n")
-        let nowhere = try Tool.run(["backup", store, "/no/such/folder/copy"])
-        #expect(nowhere.exitCode == 1)
-        #expect(try Tool.run(["backup", store]).exitCode == 64)
+        try Tool.run(["backup", store, "/no/such/folder/copy"]).expectExit(1)
+        try Tool.run(["backup", store]).expectExit(64)
     }
 
     @Test func `an encrypted backup and an encrypted export are the same after decrypting`() throws
@@ -183,37 +171,32 @@ import Testing
         let path = { folder.path + "/" + $0 }
         let encrypting = ["--key-file", key]
         chmod(store, 0o640)
-        let backup = try Tool.run(["backup", store, path("b.enc")] + encrypting)
-        #expect(backup.exitCode == 0, "\(backup.error)")
-        #expect(try Tool.run(["check", path("b.enc")]).exitCode == 1)
+        try Tool.run(["backup", store, path("b.enc")] + encrypting).expectSuccess()
+        try Tool.run(["check", path("b.enc")]).expectExit(1)
         // The content decides: a copy with the name of a store is named as well.
         let named = path("named.moonpool")
-        #expect(try Tool.run(["backup", store, named] + encrypting).exitCode == 0)
+        try Tool.run(["backup", store, named] + encrypting).expectSuccess()
         #expect(try Tool.run([named, "-e", ""]).error.contains("is an encrypted copy; decrypt it"))
         let again = ["backup", store, path("b.enc")] + encrypting
         #expect(try Tool.run(again).error.contains("already exists"))
-        #expect(try Tool.run(again + ["--force"]).exitCode == 0)
-        #expect(try Tool.run(["backup", store, store, "--force"] + encrypting).exitCode == 1)
-        let decrypted = try Tool.run(
-            ["decrypt", path("b.enc"), path("copy.moonpool")] + encrypting)
-        #expect(decrypted.exitCode == 0, "\(decrypted.error)")
+        try Tool.run(again + ["--force"]).expectSuccess()
+        try Tool.run(["backup", store, store, "--force"] + encrypting).expectExit(1)
+        try Tool.run(["decrypt", path("b.enc"), path("copy.moonpool")] + encrypting).expectSuccess()
         #expect(try count(path("copy.moonpool")) == "100\n")
-        #expect(try Tool.run(["check", path("copy.moonpool")]).exitCode == 0)
+        try Tool.run(["check", path("copy.moonpool")]).expectSuccess()
         #expect(TemporaryFolder.names(in: folder.path).allSatisfy { !$0.contains(".work-") })
         var status = stat()
         #expect(stat(path("copy.moonpool"), &status) == 0 && status.st_mode & 0o777 == 0o640)
 
-        #expect(try Tool.run(["export", store, path("plain.jsonl")]).exitCode == 0)
+        try Tool.run(["export", store, path("plain.jsonl")]).expectSuccess()
         let plain = try contents(of: path("plain.jsonl"))
         for name in ["x.jsonl.enc", "x.jsonl.gz.enc"] {
-            let export = try Tool.run(["export", store, path(name)] + encrypting)
-            #expect(export.exitCode == 0, "\(export.error)")
+            try Tool.run(["export", store, path(name)] + encrypting).expectSuccess()
             let target = path(String(name.dropLast(4)))
-            #expect(try Tool.run(["decrypt", path(name), target] + encrypting).exitCode == 0)
+            try Tool.run(["decrypt", path(name), target] + encrypting).expectSuccess()
         }
         #expect(try contents(of: path("x.jsonl")) == plain)
-        let imported = try Tool.run(["import", path("new.moonpool"), path("x.jsonl.gz")])
-        #expect(imported.exitCode == 0, "\(imported.error)")
+        try Tool.run(["import", path("new.moonpool"), path("x.jsonl.gz")]).expectSuccess()
         #expect(try Tool.run(["decrypt", path("x.jsonl.enc"), "-"] + encrypting).output == plain)
 
         for (options, words) in [
@@ -221,18 +204,17 @@ import Testing
             (["--format", "jsonl"], "is an encrypted copy; decrypt it first"),
         ] {
             for name in ["x.jsonl.enc", "x.jsonl.gz.enc"] {
-                let refusal = try Tool.run(["import", path("no.moonpool"), path(name)] + options)
-                #expect(refusal.exitCode == 1 && refusal.error.contains(words), "\(refusal.error)")
+                try Tool.run(["import", path("no.moonpool"), path(name)] + options).expectError(
+                    words)
             }
         }
 
         let wrong = try folder.write(String(repeating: "cd", count: 32), to: "wrong")
-        let refused = try Tool.run(["decrypt", path("b.enc"), path("no"), "--key-file", wrong])
-        #expect(refused.exitCode == 1 && refused.error.contains("the key is not that of the file"))
+        try Tool.run(["decrypt", path("b.enc"), path("no"), "--key-file", wrong]).expectError(
+            "the key is not that of the file")
         #expect(access(path("no"), F_OK) != 0)
         #expect(try Tool.run(["decrypt", path("b.enc"), path("no")]).error.contains("--key-file"))
-        let database = try Tool.run(["export", store, path("x.sqlite")] + encrypting)
-        #expect(database.exitCode == 1 && database.error.contains("not encrypted"))
+        try Tool.run(["export", store, path("x.sqlite")] + encrypting).expectError("not encrypted")
     }
 
     @Test func `a closed store whose schema was changed can be compacted`() throws {
@@ -253,11 +235,11 @@ import Testing
     {
         try makeSparse()
         let other = folder.path + "/other.moonpool"
-        #expect(try Tool.run(["backup", store, other]).exitCode == 0)
+        try Tool.run(["backup", store, other]).expectSuccess()
         let reserved = "is reserved: the store without '-log' in its name uses this name"
         let key = ["--key-file", try folder.write(String(repeating: "ab", count: 32), to: "key")]
         let encrypted = folder.path + "/copy.enc"
-        #expect(try Tool.run(["backup", store, encrypted] + key).exitCode == 0)
+        try Tool.run(["backup", store, encrypted] + key).expectSuccess()
         let projections =
             "moonpool.open(arg[1]):objects('Entry'):project({ id = 'id' }):export(arg[2], 'json')"
         let cases = [
@@ -280,25 +262,24 @@ import Testing
             #expect(outcome.error.contains("\(reason); choose another name"), "\(outcome.error)")
         }
         #expect(try count(other) == "100\n")
-        #expect(try Tool.run(["check", store]).exitCode == 0)
+        try Tool.run(["check", store]).expectSuccess()
     }
 
     @Test func `a script with the name of a command runs by its path`() throws {
         _ = try folder.write("print 'a script'", to: "backup")
         #expect(try Tool.run(["./backup"], in: folder.path).output == "a script\n")
         #expect(try Tool.run(["--", "backup"], in: folder.path).output == "a script\n")
-        #expect(try Tool.run(["backup"], in: folder.path).exitCode == 64)
+        try Tool.run(["backup"], in: folder.path).expectExit(64)
     }
 
     // MARK: A full disk
 
     @Test func `a file at its size limit throws disk_full, and stays valid`() throws {
-        #expect(
-            try lua(
-                Self.open
-                    + "store:write(function() store:create('Entry', { id = 1, text = 'first' }) end)",
-                [store]
-            ).exitCode == 0)
+        try lua(
+            Self.open
+                + "store:write(function() store:create('Entry', { id = 1, text = 'first' }) end)",
+            [store]
+        ).expectSuccess()
         let script = try folder.write(
             Self.open + """
                 local ok, err = pcall(function()
@@ -315,19 +296,18 @@ import Testing
         #expect(outcome.error == "")
         #expect(outcome.lines == ["false\tdisk_full\tfalse\t1", "true", "2"])
         #expect(try count(store) == "2\n")
-        #expect(try lua(Self.thin, [store]).exitCode == 0)
+        try lua(Self.thin, [store]).expectSuccess()
     }
 
     @Test func `a backup or compaction on a full disk leaves the files unchanged`() throws {
-        #expect(try lua(Self.fill, [store]).exitCode == 0)
+        try lua(Self.fill, [store]).expectSuccess()
         let before = size(store)
         let copy = folder.path + "/copy"
         let backup = try Tool.run(["backup", store, copy], withFilesUpTo: 200, in: folder.path)
-        #expect(backup.exitCode == 1, "\(backup.output)")
+            .expectExit(1)
         #expect(backup.error.hasPrefix("moonpool: "))
         #expect(size(copy) == -1)
-        let compact = try Tool.run(["compact", store], withFilesUpTo: 200, in: folder.path)
-        #expect(compact.exitCode == 1, "\(compact.output)")
+        try Tool.run(["compact", store], withFilesUpTo: 200, in: folder.path).expectExit(1)
         #expect(size(store) == before)
         #expect(try count(store) == "20000\n")
         let left = TemporaryFolder.names(in: folder.path).filter { $0.contains(".copy-") }
@@ -368,8 +348,6 @@ import Testing
             print(err.code)
             """)
         #expect(reading.output == "read_only\n", "\(reading.error)")
-        let writing = try run("moonpool.open '\(store)'")
-        #expect(writing.exitCode == 1)
-        #expect(writing.error.contains("no permission to write '\(store)'"), "\(writing.error)")
+        try run("moonpool.open '\(store)'").expectError("no permission to write '\(store)'")
     }
 }

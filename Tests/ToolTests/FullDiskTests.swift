@@ -31,14 +31,13 @@ import Testing
     }
 
     private func isWhole(_ store: String) throws {
-        let checked = try Tool.run(["check", store])
-        #expect(checked.exitCode == 0, "\(checked.output)\(checked.error)")
+        try Tool.run(["check", store]).expectSuccess()
     }
 
     @Test(arguments: [[], ["--backup"], ["--json"]])
     func `a migration that runs out of space leaves the store unchanged`(options: [String]) throws {
         let shop = try MigrationShop([Self.people, Self.wider])
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         let content = """
             store.schema_version .. " " .. #store:objects("Person"):where "text endswith '5'"
               .. " " .. store:objects("Person"):sum "id" .. " " .. tostring(store:schema().Person.long)
@@ -47,8 +46,8 @@ import Testing
 
         let up = try Tool.run(
             ["migrate", "up", shop.store, "--dir", "migrations"] + options,
-            withFilesUpTo: little(more: shop.store), in: shop.folder.path)
-        #expect(up.exitCode == 1, "\(up.output)\(up.error)")
+            withFilesUpTo: little(more: shop.store), in: shop.folder.path
+        ).expectExit(1)
         if options == ["--json"] {
             #expect(up.error == "")
             #expect(try MigrationShop.json(up, "error.code") == "disk_full")
@@ -62,7 +61,7 @@ import Testing
         #expect(try shop.migrate("check").exitCode == 1, "one is pending")
         try isWhole(shop.store)
 
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         #expect(try shop.value("#store:objects('Person'):where \"long endswith '5'\"") == "500")
         try isWhole(shop.store)
     }
@@ -71,7 +70,7 @@ import Testing
         throws
     {
         let shop = try MigrationShop([Self.people])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         let script = try shop.folder.write(
             """
             local store = moonpool.open(arg[1])
@@ -98,9 +97,9 @@ import Testing
             token:invalidate()
             """, to: "define.lua")
         let outcome = try Tool.run(
-            [script, shop.store], withFilesUpTo: little(more: shop.store), in: shop.folder.path)
+            [script, shop.store], withFilesUpTo: little(more: shop.store), in: shop.folder.path
+        ).expectSuccess()
         #expect(outcome.error == "")
-        #expect(outcome.exitCode == 0)
         try #require(outcome.lines.count == 4)
         #expect(outcome.lines[0] == "false\tdisk_full\ttrue\tfalse")
         #expect(outcome.lines[1].hasPrefix("nil\tnil\tfalse\t"), "\(outcome.lines[1])")
@@ -117,10 +116,10 @@ import Testing
         command: String
     ) throws {
         let shop = try MigrationShop([Self.people])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         let arguments = [command, shop.store] + (command == "backup" ? ["copy.moonpool"] : [])
         let outcome = try Tool.run(arguments, withFilesUpTo: 600, in: shop.folder.path)
-        #expect(outcome.exitCode == 1)
+            .expectExit(1)
         #expect(
             outcome.error.hasSuffix(
                 "has reached the file size limit of the system; raise the limit with ulimit -f and retry\n"

@@ -15,9 +15,8 @@ import Testing
     @Test(arguments: [60, 80, 120])
     func `Help of commands fits the window`(columns: Int) throws {
         for command in Self.commands {
-            let outcome = try Tool.run(
-                command + ["--help"], environment: ["COLUMNS": "\(columns)"])
-            #expect(outcome.exitCode == 0)
+            let outcome = try Tool.run(command + ["--help"], environment: ["COLUMNS": "\(columns)"])
+                .expectSuccess()
             #expect(outcome.output.contains("USAGE: moonpool"))
             for line in outcome.lines {
                 #expect(line.count <= columns, "moonpool \(command): \(line)")

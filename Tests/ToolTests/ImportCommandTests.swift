@@ -26,7 +26,7 @@ import Testing
         // An export contains the names of its classes.
         let all = try Tool.run(["export", folder.path + "/csv.moonpool", "-"]).output
         let copy = folder.path + "/copy.moonpool"
-        #expect(try Tool.run(["import", copy, "-"], input: all).exitCode == 0)
+        try Tool.run(["import", copy, "-"], input: all).expectSuccess()
         #expect(try Tool.run(["export", copy, "-"]).output == all)
     }
 
@@ -53,7 +53,7 @@ import Testing
             write("bad.csv.gz", head .. string.pack("<I4I4", crc ~ 1, #text))
             write("short.csv.gz", head:sub(1, 15))
             """, to: "make.lua")
-        #expect(try Tool.run([script], in: folder.path).exitCode == 0)
+        try Tool.run([script], in: folder.path).expectSuccess()
         for (name, isGood) in [("good", true), ("bad", false), ("short", false)] {
             let store = "\(folder.path)/\(name).moonpool"
             let outcome = try Tool.run(
@@ -80,9 +80,9 @@ import Testing
             write("a.bz2", "BZh91AY&SY" .. ("\\1"):rep(30))
             write("a.zip", "PK\\3\\4" .. ("\\1"):rep(30))
             """
-        #expect(try Tool.run(["-e", script], in: folder.path).exitCode == 0)
+        try Tool.run(["-e", script], in: folder.path).expectSuccess()
         let export = ["export", "a.moonpool", "a.enc", "--format", "jsonl", "--key-file", "key"]
-        #expect(try Tool.run(export, in: folder.path).exitCode == 0)
+        try Tool.run(export, in: folder.path).expectSuccess()
         let kinds = [
             "moonpool": "is a store; export its objects", "sqlite": "is a SQLite database",
             "realm": "is a Realm file", "enc": "is an encrypted copy; decrypt it first",
@@ -94,9 +94,8 @@ import Testing
             where format != ending {
                 let outcome = try Tool.run(
                     ["import", "b.moonpool", "a.\(ending)", "--format", format, "--class", "T"],
-                    in: folder.path)
-                #expect(outcome.exitCode == 1)
-                #expect(outcome.error.contains("a.\(ending)"), "\(outcome.error)")
+                    in: folder.path
+                ).expectError("a.\(ending)")
                 #expect(outcome.error.contains(said), "\(format): \(outcome.error)")
             }
         }
@@ -111,9 +110,8 @@ import Testing
     func `a failed import leaves no file`(name: String, text: String) throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(text, to: name)
-        let outcome = try Tool.run(["import", folder.path + "/new.moonpool", file, "--class", "T"])
-        #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains(name), "\(outcome.error)")
+        try Tool.run(["import", folder.path + "/new.moonpool", file, "--class", "T"]).expectError(
+            name)
         #expect(TemporaryFolder.names(in: folder.path) == [name])
     }
 
@@ -149,9 +147,7 @@ import Testing
         let folder = try TemporaryFolder()
         let file = try folder.write("id,v\n1,2\n", to: "a.csv")
         let store = folder.path + "/new.moonpool"
-        let outcome = try Tool.run(["import", store, file, "--class", "T"] + words)
-        #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains(expected), "\(outcome.error)")
+        try Tool.run(["import", store, file, "--class", "T"] + words).expectError(expected)
         #expect(TemporaryFolder.names(in: folder.path) == ["a.csv"])
     }
 

@@ -58,10 +58,8 @@ import Testing
         ("{ dept = 1 }", "unknown option 'dept'; did you mean 'depth'?"), ("7", "table"),
     ])
     func `invalid options are errors`(_ options: String, message: String) throws {
-        let outcome = try Tool.run([
-            "-e", "print(pcall(moonpool.inspect, { 1, 2 }, \(options)))",
-        ])
-        #expect(outcome.exitCode == 0)
+        let outcome = try Tool.run(["-e", "print(pcall(moonpool.inspect, { 1, 2 }, \(options)))"])
+            .expectSuccess()
         #expect(outcome.output.hasPrefix("false\t"))
         #expect(outcome.output.contains(message), "\(outcome.output)")
     }

@@ -62,7 +62,7 @@ import Testing
             end
             store:close()
             """, to: "fill.lua")
-        #expect(try Tool.run([fill, store]).exitCode == 0)
+        try Tool.run([fill, store]).expectSuccess()
         let use = try folder.write(Self.use, to: "use.lua")
         var random = SystemRandomNumberGenerator()
         for round in 1...Self.rounds {
@@ -80,8 +80,8 @@ import Testing
             #expect(used.output == "\(3000 + round)\n", "round \(round): \(used.error)")
         }
         // The next process with the same work removes the files that killed processes have left.
-        #expect(try Tool.run(["compact", store]).exitCode == 0)
-        #expect(try Tool.run(["backup", store, copy, "--force"]).exitCode == 0)
+        try Tool.run(["compact", store]).expectSuccess()
+        try Tool.run(["backup", store, copy, "--force"]).expectSuccess()
         #expect(leftovers(folder) == [])
     }
 }

@@ -117,12 +117,10 @@ import Testing
             process.send(SIGKILL)
             _ = try process.finish()
         }
-        let whole = try Tool.run(
-            work.arguments, input: work.input, in: folder.path, environment: environment)
-        #expect(whole.exitCode == 0, "\(whole.output)\(whole.error)")
+        try Tool.run(work.arguments, input: work.input, in: folder.path, environment: environment)
+            .expectSuccess()
         #expect(TemporaryFolder.names(in: folder.path) == work.files.sorted())
-        let memory = try Tool.run(Self.works[0].arguments, environment: environment)
-        #expect(memory.exitCode == 0, "\(memory.error)")
+        try Tool.run(Self.works[0].arguments, environment: environment).expectSuccess()
         #expect(TemporaryFolder.names(in: temporary.path) == [])
     }
 
@@ -154,9 +152,8 @@ import Testing
             ["migrate", "up", "kept.moonpool", "--dir", "migrations", "--dry-run"],
             Self.works[0].arguments,
         ] {
-            let outcome = try Tool.run(
-                arguments, in: folder.path, environment: ["TMPDIR": temporary.path])
-            #expect(outcome.exitCode == 0, "\(outcome.error)")
+            try Tool.run(arguments, in: folder.path, environment: ["TMPDIR": temporary.path])
+                .expectSuccess()
         }
         #expect(TemporaryFolder.names(in: temporary.path) == ["moonpool-\(used)"])
         let names = TemporaryFolder.names(in: folder.path)

@@ -53,13 +53,13 @@ import Testing
             }
             """, Self.migration,
         ])
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         let checker = try shop.folder.write(Self.checker, to: "checker.lua")
         var random = SystemRandomNumberGenerator()
         var outcomes: [String] = []
         for round in 1...Self.rounds {
             let store = "\(shop.folder.path)/round-\(round).moonpool"
-            #expect(try Tool.run(["backup", shop.store, store]).exitCode == 0)
+            try Tool.run(["backup", shop.store, store]).expectSuccess()
             let process = try Subprocess(
                 Tool.path,
                 ["migrate", "up", store, "--dir", "migrations", "--no-backup"],
@@ -77,9 +77,7 @@ import Testing
             let sound = try Tool.run(["check", store])
             #expect(sound.exitCode == 0, "round \(round): \(sound.output)\(sound.error)")
             // Migrating again always succeeds.
-            let again = try Tool.run(
-                ["migrate", "up", store, "--dir", "migrations", "--no-backup"],
-                in: shop.folder.path)
+            let again = try shop.migrateFolder("up", store, "--no-backup")
             #expect(again.exitCode == 0, "round \(round): \(again.error)")
             #expect(try Tool.run([checker, store]).output == "after\n", "round \(round)")
         }
@@ -106,17 +104,13 @@ import Testing
             """,
         ])
         let backup = shop.store + ".backup-1"
-        let first = try Tool.run(
-            ["migrate", "up", backup, "--dir", "migrations", "--to", "1"], in: shop.folder.path)
-        #expect(first.exitCode == 0, "\(first.error)")
+        try shop.migrateFolder("up", backup, "--to", "1").expectSuccess()
         let fixture = Tool.root + "/Tests/ObjectStoreTests/Fixtures/interrupted.store"
-        let copied = try Subprocess("/bin/cp", [fixture, shop.store]).finish()
-        #expect(copied.exitCode == 0, "\(copied.error)")
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        try Subprocess("/bin/cp", [fixture, shop.store]).finish().expectSuccess()
+        try Tool.run(["check", shop.store]).expectSuccess()
         #expect(try shop.value("store:object('Item', 9).price") == "1")
         for command in ["up", "down", "start", "repair"] {
-            let refused = try shop.migrate(command)
-            #expect(refused.exitCode == 1)
+            let refused = try shop.migrate(command).expectExit(1)
             #expect(
                 refused.error.contains(
                     "an earlier build of Moonpool was interrupted in migration 2; return to its backup with "
@@ -126,35 +120,30 @@ import Testing
             "-e", "moonpool.open(arg[1]):define { Extra = { x = 'int' } }", "-", shop.store,
         ])
         #expect(define.error.contains("finish the migration with that build"), "\(define.error)")
-        #expect(try shop.migrate("check").exitCode == 2)
-        let undo = try shop.migrate("undo")
-        #expect(undo.exitCode == 0, "\(undo.error)")
+        try shop.migrate("check").expectExit(2)
+        let undo = try shop.migrate("undo").expectSuccess()
         #expect(undo.output.contains("before migration 2"), "\(undo.output)")
         #expect(undo.output.contains("kept 1 commit"), "\(undo.output)")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrate("up").expectSuccess()
         #expect(
             try shop.value(
                 "#store:objects('Item'):where \"price == '200'\", store:object('Item', 9).price")
                 == "5\t2")
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        try Tool.run(["check", shop.store]).expectSuccess()
     }
 
     @Test func `of two migrating processes, the second has nothing to do`() throws {
         let shop = try MigrationShop()
         let processes = try (1...3).map { _ in
-            try Subprocess(
-                Tool.path, ["migrate", "up", shop.store, "--dir", "migrations", "--json"],
-                in: shop.folder.path)
+            try shop.start("up", "--json")
         }
         var applied = 0
         for process in processes {
-            let outcome = try process.finish()
-            #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.error)")
+            let outcome = try process.finish().expectSuccess()
             applied += Int(try MigrationShop.json(outcome, "applied and #r.applied")) ?? 0
         }
         #expect(applied == 3)
         #expect(try shop.value("#store:objects 'Person'") == "5")
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("check").expectSuccess()
     }
 }

@@ -7,31 +7,28 @@ import Testing
 
     func makeStore() throws -> String {
         let store = folder.path + "/zoo.moonpool"
-        let outcome = try Tool.run([
+        try Tool.run([
             "-e",
             "moonpool.open { path = arg[1], schema = { Dog = { id = 'int primary', name = 'string', "
                 + "friends = 'Dog[]' } } }", "-", store,
-        ])
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        ]).expectSuccess()
         return store
     }
 
     @Test func `findings are lines with a location, and exit code 1`() throws {
         let bad = try folder.write("local x = 1\nprnt(x)\n", to: "bad.lua")
         let good = try folder.write("print(1)\n", to: "good.lua")
-        let outcome = try Tool.run(["lint", good, bad])
-        #expect(outcome.exitCode == 1)
+        let outcome = try Tool.run(["lint", good, bad]).expectExit(1)
         #expect(outcome.output == "\(bad):2:1: unknown global 'prnt'; did you mean 'print'?\n")
         #expect(outcome.error == "")
         let clean = try Tool.run(["lint", good])
         #expect(clean.exitCode == 0 && clean.output == "" && clean.error == "")
-        let json = try Tool.run(["lint", "--json", bad])
-        #expect(json.exitCode == 1)
+        let json = try Tool.run(["lint", "--json", bad]).expectExit(1)
         #expect(
             json.output
                 == "{\"scripts\":1,\"findings\":[{\"script\":\"\(bad)\",\"line\":2,\"column\":1,\"rule\":\"unknown_global\",\"message\":\"unknown global 'prnt'; did you mean 'print'?\"}]}\n"
         )
-        #expect(try Tool.run(["lint", bad, "--global", "prnt"]).exitCode == 0)
+        try Tool.run(["lint", bad, "--global", "prnt"]).expectSuccess()
     }
 
     @Test func `a store's classes and properties are known with --store`() throws {
@@ -39,28 +36,25 @@ import Testing
         let script = try folder.write(
             "local s = moonpool.open 'zoo.moonpool'\nprint(#s:objects('Dog'):where 'nmae == 1')\n",
             to: "script.lua")
-        #expect(try Tool.run(["lint", script]).exitCode == 0)
-        let outcome = try Tool.run(["lint", script, "--store", store])
-        #expect(outcome.exitCode == 1)
+        try Tool.run(["lint", script]).expectSuccess()
+        let outcome = try Tool.run(["lint", script, "--store", store]).expectExit(1)
         #expect(
             outcome.output == "\(script):2:32: 'Dog' has no property 'nmae'; did you mean 'name'?\n"
         )
     }
 
     @Test func `an unreadable file has exit code 2, and an unknown option 64`() throws {
-        let missing = try Tool.run(["lint", folder.path + "/none.lua"])
-        #expect(missing.exitCode == 2)
+        let missing = try Tool.run(["lint", folder.path + "/none.lua"]).expectExit(2)
         #expect(
             missing.error
                 == "moonpool: cannot read '\(folder.path)/none.lua': No such file or directory\n")
         let good = try folder.write("print(1)\n", to: "good.lua")
-        let store = try Tool.run(["lint", good, "--store", folder.path + "/none.moonpool"])
-        #expect(store.exitCode == 2)
-        #expect(store.error.contains("there is no store"))
-        #expect(try Tool.run(["lint", good, "--store", good]).exitCode == 2)
-        #expect(try Tool.run(["lint", folder.path]).exitCode == 2)
-        #expect(try Tool.run(["lint"]).exitCode == 64)
-        #expect(try Tool.run(["lint", good, "--jsn"]).exitCode == 64)
+        try Tool.run(["lint", good, "--store", folder.path + "/none.moonpool"]).expectError(
+            "there is no store", code: 2)
+        try Tool.run(["lint", good, "--store", good]).expectExit(2)
+        try Tool.run(["lint", folder.path]).expectExit(2)
+        try Tool.run(["lint"]).expectExit(64)
+        try Tool.run(["lint", good, "--jsn"]).expectExit(64)
     }
 
     @Test func `the project's own scripts have no findings`() throws {
@@ -96,22 +90,18 @@ import Testing
         // Both are Lua.
         for file in ["moonpool.lua", "zoo-classes.lua"] {
             let path = "\(types)/\(file)"
-            #expect(try Tool.run(["-e", "assert(loadfile(arg[1]))", "-", path]).exitCode == 0)
+            try Tool.run(["-e", "assert(loadfile(arg[1]))", "-", path]).expectSuccess()
         }
     }
 
     @Test func `a missing folder or store is reported in one line with exit code 1`() throws {
-        let folder = try Tool.run(["luals", "--output", "/no/such/folder"])
-        #expect(folder.exitCode == 1)
-        #expect(
-            folder.error.contains("cannot create the folder '/no/such/folder': "), "\(folder.error)"
-        )
-        let store = try Tool.run(["luals", "/no/such/zoo.moonpool"])
-        #expect(store.exitCode == 1)
+        try Tool.run(["luals", "--output", "/no/such/folder"]).expectError(
+            "cannot create the folder '/no/such/folder': ")
+        let store = try Tool.run(["luals", "/no/such/zoo.moonpool"]).expectExit(1)
         #expect(
             store.error
                 == "moonpool: there is no store '/no/such/zoo.moonpool' and no folder '/no/such'\n")
         #expect(store.output == "")
-        #expect(try Tool.run(["luals", "--outptu", "/tmp"]).exitCode == 64)
+        try Tool.run(["luals", "--outptu", "/tmp"]).expectExit(64)
     }
 }

@@ -25,9 +25,9 @@ import Testing
                 print(code(look), code(store.write, store, function() end), code(store.refresh, store))
                 store:close()
                 print(io.open(path):seek("end"))
-                """, arguments: [folder.path])
+                """, arguments: [folder.path]
+        ).expectSuccess()
         #expect(outcome.output == "file_replaced\tfile_replaced\tfile_replaced\n0\n")
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
     }
 
     @Test func `an idle process distinguishes long histories from other files`() throws {
@@ -66,8 +66,8 @@ import Testing
                 local function cut() io.open(path .. "-lock", "w"):close() end
                 cut()
                 print(code(store.write, store, function() end), code(look))
-                """, arguments: [folder.path])
+                """, arguments: [folder.path]
+        ).expectSuccess()
         #expect(outcome.output == "file_replaced\tno error\n", "\(outcome.error)")
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
     }
 }

@@ -53,8 +53,7 @@ import Testing
         let script = try folder.write(harness, to: "script.lua")
         let process = try Subprocess(
             Tool.path, ["--memory", "\(limit)M", script], in: folder.path)
-        let outcome = try process.finish(within: 300)
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let outcome = try process.finish(within: 300).expectSuccess()
         let lines = outcome.lines
         guard lines.count == 2, let peak = Int(lines[1]) else {
             throw Subprocess.Late(description: "no report: \(outcome.output)\(outcome.error)")

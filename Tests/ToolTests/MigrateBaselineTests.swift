@@ -6,15 +6,14 @@ import Testing
     /// A shop whose store a program has migrated to the schema of the second migration.
     private func makeShop(version: Int) throws -> MigrationShop {
         let shop = try MigrationShop()
-        let made = try Tool.run([
+        try Tool.run([
             "-e",
             """
             local store <close> = moonpool.open { path = arg[1], schema_version = \(version), schema = {
               Person = { id = "int primary", name = "string", age = "string" } } }
             store:write(function() store:create("Person", { id = 9, name = "Zoe Lee", age = "7" }) end)
             """, "-", shop.store,
-        ])
-        #expect(made.exitCode == 0, "\(made.error)")
+        ]).expectSuccess()
         return shop
     }
 
@@ -29,7 +28,7 @@ import Testing
             "return { schema = { P = { { 'name', 'string' }, { 'id', 'int primary' } } } }",
             "return { changes = { P = { age = 'int?' } } }",
         ])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         let isOrdered = declaration.contains("{ {")
         let program = try Tool.run([
             "-e",
@@ -46,9 +45,8 @@ import Testing
         #expect(program.output == (isOrdered ? "age name id\n" : "name id age\n"))
         #expect(try shop.migrate("check").output == "up to date, schema version 2\n")
         try shop.write("return { changes = { P = { w = 'int?' } } }", to: "0003_w.lua")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
+        try shop.migrate("check").expectSuccess()
         #expect(try shop.migrate("repair").lines == ["nothing to do"])
     }
 
@@ -56,54 +54,44 @@ import Testing
         throws
     {
         let shop = try makeShop(version: 2)
-        #expect(try shop.migrate("up").exitCode == 1)
-        let baseline = try shop.migrate("baseline")
-        #expect(baseline.exitCode == 0, "\(baseline.error)")
+        try shop.migrate("up").expectExit(1)
+        let baseline = try shop.migrate("baseline").expectSuccess()
         #expect(
             baseline.lines == [
                 "0001 people  recorded as applied, not run",
                 "0002 names  recorded as applied, not run",
             ])
-        #expect(try shop.migrate("check").exitCode == 1)
+        try shop.migrate("check").expectExit(1)
         #expect(try shop.migrate("status").lines.last == "1 pending, schema version 2")
-        #expect(try shop.migrate("up").exitCode == 0)
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
+        try shop.migrate("check").expectSuccess()
         #expect(try shop.value("store:object('Person', 9).age") == "7")
         #expect(try shop.value("#store:objects 'Person'") == "1")
-        let again = try shop.migrate("baseline")
-        #expect(again.exitCode == 1)
-        #expect(again.error.contains("is already at migration 3"), "\(again.error)")
+        try shop.migrate("baseline").expectError("is already at migration 3")
     }
 
     @Test func `baseline sets the migration of a store without a version`() throws {
         let shop = try makeShop(version: 0)
-        let unsaid = try shop.migrate("baseline")
-        #expect(unsaid.exitCode == 1)
-        #expect(unsaid.error.contains("has schema version 0"), "\(unsaid.error)")
-        #expect(unsaid.error.contains("name the one that the store is at with --to"))
-        let wrong = try shop.migrate("baseline", "--to", "1")
-        #expect(wrong.exitCode == 1)
-        #expect(
-            wrong.error.contains("does not have the schema of '0001_people.lua'"), "\(wrong.error)")
+        try shop.migrate("baseline").expectError(
+            "has schema version 0", "name the one that the store is at with --to")
+        try shop.migrate("baseline", "--to", "1").expectError(
+            "does not have the schema of '0001_people.lua'")
         let absent = try shop.migrate("baseline", "--to", "12")
         #expect(absent.error.contains("there is no migration 12"), "\(absent.error)")
         #expect(try shop.value("store.schema_version") == "0")
-        #expect(try shop.migrate("baseline", "--to", "2").exitCode == 0)
+        try shop.migrate("baseline", "--to", "2").expectSuccess()
         #expect(try shop.value("store.schema_version") == "2")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         #expect(try shop.value("store:object('Person', 9).age") == "7")
     }
 
     @Test func `--json reports applied migrations and errors`() throws {
         let shop = try makeShop(version: 2)
-        let wrong = try shop.migrate("baseline", "--to", "1", "--json")
-        #expect(wrong.exitCode == 1)
+        let wrong = try shop.migrate("baseline", "--to", "1", "--json").expectExit(1)
         #expect(try MigrationShop.json(wrong, "error.code") == "version_too_low")
         let baseline = try shop.migrate("baseline", "--json")
         #expect(try MigrationShop.json(baseline, "recorded[2].name") == "names")
-        #expect(
-            try Tool.run(["migrate", "baseline", "/no-such-store", "--dir", shop.migrations])
-                .exitCode
-                == 1)
+        try Tool.run(["migrate", "baseline", "/no-such-store", "--dir", shop.migrations])
+            .expectExit(1)
     }
 }

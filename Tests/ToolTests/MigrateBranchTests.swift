@@ -21,7 +21,7 @@ import Testing
         let shop = try MigrationShop([Self.start])
         try rename("0001_people.lua", "0001_start.lua", shop)
         try shop.write(second, to: name)
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         _ = try shop.value(
             "store:write(function() local p = store:create('P', { id = 1 }) "
                 + "if store:schema('P').phone then p.phone = '+49 30' end end)")
@@ -40,32 +40,27 @@ import Testing
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         try shop.write(Self.mail, to: "0002_mail.lua")
         #expect(try shop.migrate("status").error.contains("have the same number"))
-        let merge = try Tool.run(
-            ["migrate", "merge", "--dir", "migrations", "--store", shop.store],
-            in: shop.folder.path)
+        let merge = try shop.migrateFolder("merge", "--store", shop.store)
         #expect(merge.error == "")
         #expect(merge.lines.first == "'0002_mail.lua' becomes '0003_mail.lua'")
         #expect(names(shop) == ["0001_start.lua", "0002_phone.lua", "0003_mail.lua"])
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrate("up").expectSuccess()
         #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
         #expect(try shop.value("store:object('P', 1).mail") == "p1@example.com")
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("check").expectSuccess()
     }
 
     @Test func `a store that has applied the moved file recognizes it`() throws {
         let shop = try deployed(Self.mail, as: "0002_mail.lua")
         _ = try shop.value("store:write(function() store:object('P', 1).mail = 'changed' end)")
         try shop.write(Self.phone, to: "0002_phone.lua")
-        let merge = try Tool.run(
-            ["migrate", "merge", "0002_mail.lua", "--dir", "migrations"], in: shop.folder.path)
-        #expect(merge.exitCode == 0, "\(merge.error)")
+        try shop.migrateFolder("merge", "0002_mail.lua").expectSuccess()
         let status = try shop.migrate("status")
         #expect(status.output.contains("0002 phone  pending"), "\(status.output)")
         #expect(
             status.output.contains("is now '0003_mail.lua'; up records the new name"),
             "\(status.output)")
-        #expect(try shop.migrate("check").exitCode == 1)
+        try shop.migrate("check").expectExit(1)
         // The new number would make the pending file one that was skipped.
         #expect(try shop.migrate("repair").lines == ["nothing to do"])
         try shop.write(
@@ -73,9 +68,8 @@ import Testing
         )
         #expect(
             try shop.migrate("repair", "--yes").lines == ["accept the current '0001_start.lua'"])
-        #expect(try shop.migrate("check").exitCode == 1)
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrate("check").expectExit(1)
+        try shop.migrate("up").expectSuccess()
         #expect(try shop.value("store.schema_version") == "3")
         #expect(try shop.migrate("check").output.hasPrefix("up to date"))
         #expect(try shop.value("store:object('P', 1).mail") == "changed")
@@ -85,7 +79,7 @@ import Testing
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         try shop.write(Self.mail, to: "0002_mail.lua")
         let merge = ["migrate", "merge", "0002_mail.lua", "--dir", "migrations"]
-        #expect(try Tool.run(merge, in: shop.folder.path).exitCode == 0)
+        try Tool.run(merge, in: shop.folder.path).expectSuccess()
         for name in ["0002_mail.lua", "0004_mail.lua"] {
             try shop.write(Self.mail, to: name)
             for command in ["up", "status", "check"] {
@@ -97,25 +91,20 @@ import Testing
             }
             unlink(shop.migrations + "/" + name)
         }
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
     }
 
     @Test func `a file and its copy with another number never run both`() throws {
         let shop = try deployed(Self.mail, as: "0002_mail.lua")
         try shop.write("-- A copy.\n" + Self.mail, to: "0003_mail.lua")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 1)
-        #expect(
-            up.error.contains("'0003_mail.lua' is a copy of '0002_mail.lua'; delete one of them"),
-            "\(up.error)")
+        try shop.migrate("up").expectError(
+            "'0003_mail.lua' is a copy of '0002_mail.lua'; delete one of them")
     }
 
     @Test func `without a terminal, merge requires a choice`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         try shop.write(Self.mail, to: "0002_mail.lua")
-        let merge = try Tool.run(["migrate", "merge", "--dir", "migrations"], in: shop.folder.path)
-        #expect(merge.exitCode == 1)
-        #expect(merge.error.contains("0002_mail.lua, 0002_phone.lua"))
+        try shop.migrateFolder("merge").expectError("0002_mail.lua, 0002_phone.lua")
         #expect(names(shop) == ["0001_start.lua", "0002_mail.lua", "0002_phone.lua"])
     }
 
@@ -124,9 +113,7 @@ import Testing
         try shop.write(
             #"return { schema = { P = { id = "int primary", phone = "int?" } } }"#,
             to: "0002_number.lua")
-        let merge = try Tool.run(
-            ["migrate", "merge", "0002_number.lua", "--dir", "migrations"], in: shop.folder.path)
-        #expect(merge.exitCode == 1)
+        let merge = try shop.migrateFolder("merge", "0002_number.lua").expectExit(1)
         let expected =
             "'migrations/0002_number.lua' cannot be merged with '0002_phone.lua': 'P.phone' was added with different "
             + "types; edit one of the two"
@@ -144,17 +131,15 @@ import Testing
     @Test func `the later branch's schema without the other's property is refused`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         try shop.write(Self.mail, to: "0003_mail.lua")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 1)
-        #expect(up.error.contains("'P.phone' would be removed, and 1 object has a value for it"))
-        #expect(try shop.migrate("check").exitCode == 2)
-        #expect(
-            try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path).exitCode == 1)
+        try shop.migrate("up").expectError(
+            "'P.phone' would be removed, and 1 object has a value for it")
+        try shop.migrate("check").expectExit(2)
+        try shop.test().expectExit(1)
         #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
         try shop.write(
             Self.mail.replacing(", mail =", with: ", phone = \"string?\", mail ="),
             to: "0003_mail.lua")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         #expect(
             try shop.value("store:object('P', 1).phone .. store:object('P', 1).mail")
                 == "+49 30p1@example.com")
@@ -177,7 +162,7 @@ import Testing
             if let refusal { #expect(outcome.error.contains(refusal), "\(outcome)") }
         }
         #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("check").expectSuccess()
     }
 
     @Test func `a file that was renumbered and changed by hand is recognized`() throws {
@@ -196,11 +181,11 @@ import Testing
         let down = try shop.migrate("down")
         #expect(
             down.error.contains("is pending and comes before '0003_mine.lua'"), "\(down.error)")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         #expect(
             try shop.value("store:object('P', 1).phone, store:object('P', 1).mail")
                 == "+49 30\tnil")
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("check").expectSuccess()
     }
 
     @Test func `repair shows its plan and changes nothing until it is confirmed`() throws {
@@ -208,16 +193,15 @@ import Testing
         try shop.write(
             Self.phone.replacing("}\n", with: "}\n").replacing(
                 "} } }", with: "} }, up = function(m) end }"), to: "0002_phone.lua")
-        #expect(try shop.migrate("check").exitCode == 2)
-        let plan = try shop.migrate("repair")
-        #expect(plan.exitCode == 1)
+        try shop.migrate("check").expectExit(2)
+        let plan = try shop.migrate("repair").expectExit(1)
         #expect(
             plan.lines == [
                 "accept the current '0002_phone.lua'", "nothing was changed; confirm with --yes",
             ])
-        #expect(try shop.migrate("check").exitCode == 2)
-        #expect(try shop.migrate("repair", "--yes").exitCode == 0)
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("check").expectExit(2)
+        try shop.migrate("repair", "--yes").expectSuccess()
+        try shop.migrate("check").expectSuccess()
         #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
     }
 
@@ -226,16 +210,15 @@ import Testing
             "return { schema = { Dog = { id = 'int primary' } } }",
             "return { changes = { Dog = { age = 'int' } } }",
         ])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         try rename("0002_names.lua", "0003_names.lua", shop)
         try shop.write("return { changes = { Dog = { tail = 'string' } } }", to: "0002_tail.lua")
-        let start = try shop.migrate("start")
-        #expect(start.exitCode == 1)
+        let start = try shop.migrate("start").expectExit(1)
         #expect(
             start.error
                 == "moonpool: '0002_tail.lua' precedes '0003_names.lua', which was applied; "
                 + "apply it with moonpool migrate up\n")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
     }
 
     @Test func `a store that has the later branch gets changes of collections`() throws {
@@ -246,14 +229,13 @@ import Testing
             } } }
             """, "return { changes = { Dog = { age = 'int' } } }",
         ])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         try rename("0002_names.lua", "0003_names.lua", shop)
         try shop.write(
             "return { changes = { Dog = { tags = 'string?[]' } }, drops = { 'Dog.marks', 'Dog.notes' } }",
             to: "0002_marks.lua")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
+        try shop.migrate("check").expectSuccess()
         #expect(
             try shop.value("store:schema().Dog.tags, store:schema().Dog.marks")
                 == "string?[]\tnil")
@@ -306,14 +288,14 @@ import Testing
             for outcome in try atOnce(shop, [["up"], ["up"], ["up"]]) {
                 #expect(outcome.exitCode == 0, "\(outcome.error)")
             }
-            #expect(try shop.migrate("check").exitCode == 0)
+            try shop.migrate("check").expectSuccess()
             #expect(try sum(shop) == "1275")
         }
     }
 
     @Test func `up and down at once skip no migration`() throws {
         let shop = try steps()
-        #expect(try shop.migrate("up", "--to", "6").exitCode == 0)
+        try shop.migrate("up", "--to", "6").expectSuccess()
         for round in 0..<6 {
             let down = ["down", "--to", "\(1 + round % 3)", "--no-backup"]
             let outcomes = try atOnce(shop, [["up", "--no-backup"], down, ["up", "--no-backup"]])
@@ -324,30 +306,28 @@ import Testing
             }
             #expect(try sum(shop) == "1275")
         }
-        #expect(try shop.migrate("up").exitCode == 0)
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
+        try shop.migrate("check").expectSuccess()
     }
 
     @Test func `repair adopts the changes of a withdrawn migration`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         unlink(shop.migrations + "/0002_phone.lua")
-        #expect(try shop.migrate("check").exitCode == 2)
+        try shop.migrate("check").expectExit(2)
         #expect(try shop.migrate("up").error.contains("was applied, but is not in"))
-        let repair = try shop.migrate("repair", "--yes")
-        #expect(repair.exitCode == 0, "\(repair.error)")
+        try shop.migrate("repair", "--yes").expectSuccess()
         #expect(names(shop) == ["0001_start.lua", "0002_adopted.lua"])
         #expect(try shop.migrate("check").output.hasPrefix("up to date"))
         #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
-        #expect(
-            try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path).exitCode == 0)
+        try shop.test().expectSuccess()
     }
 
     @Test func `repair adopts a manual change`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         _ = try shop.value("store:define { Toy = { name = 'string' } }")
-        #expect(try shop.migrate("check").exitCode == 2)
+        try shop.migrate("check").expectExit(2)
         #expect(try shop.migrate("up").error.contains("changed outside of the migrations"))
-        #expect(try shop.migrate("repair", "--yes").exitCode == 0)
+        try shop.migrate("repair", "--yes").expectSuccess()
         #expect(names(shop) == ["0001_start.lua", "0002_phone.lua", "0003_adopted.lua"])
         #expect(try shop.migrate("check").output.hasPrefix("up to date"))
     }
@@ -361,37 +341,31 @@ import Testing
             "return { changes = { P = { mail = 'string?' } } }", to: "0003_mail.lua")
         #expect(
             try shop.migrate("up").error.contains("adopt the change with moonpool migrate repair"))
-        let repair = try shop.migrate("repair", "--yes")
-        #expect(repair.exitCode == 0, "\(repair.error)")
+        try shop.migrate("repair", "--yes").expectSuccess()
         #expect(
             names(shop)
                 == ["0001_start.lua", "0002_phone.lua", "0003_mail.lua", "0004_adopted.lua"])
         #expect(try shop.migrate("check").lines.last == "1 pending, schema version 4")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrate("up").expectSuccess()
         #expect(try shop.migrate("check").output.hasPrefix("up to date"))
         #expect(
             try shop.value("store:object('P', 1).note .. store:object('P', 1).phone")
                 == "by hand+49 30")
-        let fresh = try Tool.run(
-            ["migrate", "up", "fresh.moonpool", "--dir", "migrations"], in: shop.folder.path)
-        #expect(fresh.exitCode == 0, "\(fresh.error)")
+        try shop.migrateFolder("up", "fresh.moonpool").expectSuccess()
     }
 
     @Test func `repair adopts a renamed property as a rename`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         let other = shop.folder.path + "/other.moonpool"
-        #expect(try Tool.run(["backup", shop.store, other]).exitCode == 0)
+        try Tool.run(["backup", shop.store, other]).expectSuccess()
         try shop.write(
             "return { changes = { P = { mobile = 'string?' } }, drops = { 'P.phone' }, "
                 + "up = function(m) m:rename_property('P', 'phone', 'mobile') end }",
             to: "0003_mobile.lua")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         unlink(shop.migrations + "/0003_mobile.lua")
-        #expect(try shop.migrate("repair", "--yes").exitCode == 0)
-        let up = try Tool.run(
-            ["migrate", "up", other, "--dir", "migrations"], in: shop.folder.path)
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrate("repair", "--yes").expectSuccess()
+        try shop.migrateFolder("up", other).expectSuccess()
         let value = try Tool.run([
             "-e", "print(moonpool.open(arg[1]):object('P', 1).mobile)", "-", other,
         ])
@@ -405,8 +379,7 @@ import Testing
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         unlink(shop.migrations + "/0002_phone.lua")
         try shop.write(Self.mail, to: "0002_mail.lua")
-        let check = try shop.migrate("check")
-        #expect(check.exitCode == 2)
+        let check = try shop.migrate("check").expectExit(2)
         #expect(check.output.contains("problem: migration 2 (phone) was applied, but is not in"))
         #expect(check.output.contains("0002 mail  pending"))
         #expect(!check.output.contains("was edited"))
@@ -420,30 +393,23 @@ import Testing
                 + "up = function(m) m:each('P', function(o, n) n.\(property) = '\(property)' end) end }"
         }
         try shop.write(add("street"), to: "0003_street.lua")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         try shop.write(add("mail"), to: "0002_mail.lua")
         try shop.write(add("web"), to: "0003_web.lua")
-        let one = try Tool.run(
-            ["migrate", "merge", "0002_mail.lua", "--dir", "migrations"], in: shop.folder.path)
-        #expect(one.exitCode == 1)
-        #expect(one.error.contains("name all files of one branch"), "\(one.error)")
-        let merge = try Tool.run(
-            ["migrate", "merge", "--dir", "migrations", "--store", shop.store],
-            in: shop.folder.path)
-        #expect(merge.exitCode == 0, "\(merge.error)")
+        try shop.migrateFolder("merge", "0002_mail.lua").expectError("name all files of one branch")
+        try shop.migrateFolder("merge", "--store", shop.store).expectSuccess()
         #expect(
             names(shop) == [
                 "0001_start.lua", "0002_phone.lua", "0003_street.lua", "0004_mail.lua",
                 "0005_web.lua",
             ])
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrate("up").expectSuccess()
         #expect(
             try shop.value(
                 "(function(p) return p.phone .. p.street .. p.mail .. p.web end)(store:object('P', 1))"
             )
                 == "+49 30streetmailweb")
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("check").expectSuccess()
     }
 
     @Test func `files that record their parents move with the named file`() throws {
@@ -455,37 +421,30 @@ import Testing
             ("return { P = { id = 'int primary', mail = 'string?', web = 'string?' } }", "web"),
         ] {
             let file = try branch.write(schema, to: "\(name)-schema.lua")
-            let plan = try Tool.run(
-                ["migrate", "plan", "--dir", branch.path, file, "--name", name],
-                in: branch.path)
-            #expect(plan.exitCode == 0, "\(plan.error)")
+            try Tool.run(
+                ["migrate", "plan", "--dir", branch.path, file, "--name", name], in: branch.path
+            ).expectSuccess()
         }
         for name in ["0002_mail.lua", "0003_web.lua"] {
             #expect(Glibc.rename(branch.path + "/" + name, shop.migrations + "/" + name) == 0)
         }
-        let merge = try Tool.run(
-            ["migrate", "merge", "0002_mail.lua", "--dir", "migrations"], in: shop.folder.path)
-        #expect(merge.exitCode == 0, "\(merge.error)")
+        try shop.migrateFolder("merge", "0002_mail.lua").expectSuccess()
         #expect(
             names(shop) == [
                 "0001_start.lua", "0002_phone.lua", "0003_mail.lua", "0004_web.lua",
             ])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
     }
 
     @Test func `squash keeps the schema and the data that migrations create`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up").exitCode == 0)
-        let squash = try Tool.run(
-            ["migrate", "squash", "--to", "2", "--dir", "migrations"], in: shop.folder.path)
-        #expect(squash.exitCode == 0, "\(squash.error)")
+        try shop.migrate("up").expectSuccess()
+        try shop.migrateFolder("squash", "--to", "2").expectSuccess()
         #expect(names(shop) == ["0002_squashed.lua", "0003_ages.lua", "squashed"])
         #expect(try shop.migrate("check").output.hasPrefix("up to date"))
         let fresh = shop.folder.path + "/fresh.moonpool"
-        let up = try Tool.run(
-            ["migrate", "up", fresh, "--dir", "migrations"], in: shop.folder.path)
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrateFolder("up", fresh).expectSuccess()
         let people =
             "for p in moonpool.open(arg[1]):objects('Person'):each() do print(p.id, p.name, p.age) end"
         let old = try Tool.run(["-e", people, "-", shop.store])
@@ -504,9 +463,8 @@ import Testing
         for (end, ages, applied) in [("2", "21!!", "4"), ("4", "21!", "2")] {
             let shop = try MigrationShop([MigrationShop.first, mark, note])
             try shop.write(mark, to: "0004_again.lua")
-            #expect(try shop.migrate("up", "--to", applied).exitCode == 0)
-            _ = try Tool.run(
-                ["migrate", "squash", "--to", end, "--dir", "migrations"], in: shop.folder.path)
+            try shop.migrate("up", "--to", applied).expectSuccess()
+            _ = try shop.migrateFolder("squash", "--to", end)
             let up = try shop.migrate("up")
             let isWhole = applied == "4"
             #expect(up.exitCode == (isWhole ? 0 : 1), "\(up.output)")
@@ -518,12 +476,9 @@ import Testing
 
     @Test func `an older store needs the squashed files first`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
-        _ = try Tool.run(
-            ["migrate", "squash", "--to", "2", "--dir", "migrations"], in: shop.folder.path)
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 1)
-        #expect(up.error.contains("apply the files in 'migrations/squashed' first"), "\(up.error)")
+        try shop.migrate("up", "--to", "1").expectSuccess()
+        _ = try shop.migrateFolder("squash", "--to", "2")
+        try shop.migrate("up").expectError("apply the files in 'migrations/squashed' first")
     }
 
     @Test func `down reverts to a number, or refuses before it starts`() throws {
@@ -535,13 +490,10 @@ import Testing
                     "  down = function(m) m:each('Person', function(o, n) n.age = tostring(o.age) end) end,\n  up = function(m)"
             ),
         ])
-        #expect(try shop.migrate("up").exitCode == 0)
-        let all = try shop.migrate("down", "--to", "0")
-        #expect(all.exitCode == 1)
-        #expect(all.error.contains("0001_people.lua' has no 'down' function"))
+        try shop.migrate("up").expectSuccess()
+        try shop.migrate("down", "--to", "0").expectError("0001_people.lua' has no 'down' function")
         #expect(try shop.value("store.schema_version") == "3")
-        let down = try shop.migrate("down", "--to", "1")
-        #expect(down.exitCode == 0, "\(down.error)")
+        try shop.migrate("down", "--to", "1").expectSuccess()
         #expect(try shop.value("store:object('Person', 2).first") == "F2")
         #expect(try shop.value("store.schema_version") == "1")
     }

@@ -14,8 +14,7 @@ import Testing
 
     private func shop(_ second: String) throws -> MigrationShop {
         let shop = try MigrationShop([Self.start, second])
-        let first = try shop.migrate("up", "--to", "1")
-        #expect(first.exitCode == 0, "\(first.error)")
+        let first = try shop.migrate("up", "--to", "1").expectSuccess()
         #expect(!first.output.contains("backup"))
         return shop
     }
@@ -36,11 +35,9 @@ import Testing
         keys: String
     ) throws {
         let shop = try shop("return { \(keys) }")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
+        let up = try shop.migrate("up").expectSuccess()
         #expect(up.output.contains("backup: \(shop.store).backup-1"), "\(up.output)")
-        let undo = try shop.migrate("undo")
-        #expect(undo.exitCode == 0, "\(undo.error)")
+        try shop.migrate("undo").expectSuccess()
         #expect(
             try shop.value(
                 "#store:objects 'Dog':where \"name beginswith 'd' and toy == 'ball' and tags.@count == 1\""
@@ -58,8 +55,7 @@ import Testing
     ])
     func `a migration that only adds and renames makes no backup`(keys: String) throws {
         let shop = try shop("return { \(keys) }")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
+        let up = try shop.migrate("up").expectSuccess()
         #expect(!up.output.contains("backup"), "\(up.output)")
         #expect(!TemporaryFolder.names(in: shop.folder.path).contains { $0.contains("backup") })
     }
@@ -77,15 +73,12 @@ import Testing
               Audit = { id = 'int primary', \(properties) } } }
             """)
         try shop.write("return { changes = { Cat = { id = 'int primary' } } }", to: "0002_cats.lua")
-        let merge = try Tool.run(
-            ["migrate", "merge", "0002_names.lua", "--dir", "migrations"], in: shop.folder.path)
-        #expect(merge.exitCode == 0, "\(merge.error)")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrateFolder("merge", "0002_names.lua").expectSuccess()
+        try shop.migrate("up").expectSuccess()
         #expect(
             try shop.value("store:schema('Audit').squashes, store:schema('Cat').id")
                 == "string?\tint primary")
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("check").expectSuccess()
     }
 
     @Test(arguments: [
@@ -109,12 +102,10 @@ import Testing
         func run(_ command: String) throws -> Tool.Outcome {
             try Tool.run(["migrate", command, "s.moonpool", "--dir", "m"], in: folder.path)
         }
-        let up = try run("up")
-        #expect(up.exitCode == 0, "\(up.error)")
-        #expect(try run("check").exitCode == 0)
+        try run("up").expectSuccess()
+        try run("check").expectSuccess()
         _ = try folder.write("return { suffix = '?' }", to: "m/helper.lua")
-        let check = try run("check")
-        #expect(check.exitCode == 2)
+        let check = try run("check").expectExit(2)
         #expect(
             check.output.contains("'helper.lua', which '0001_a.lua' loads, was edited"),
             "\(check.output)")
@@ -168,8 +159,7 @@ import Testing
               m:each("Dog", function(old, new) local t = os.clock() while os.clock() - t < 1.5 do end end)
             end }
             """)
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0)
+        let up = try shop.migrate("up").expectSuccess()
         #expect(up.error.contains("migrated, "), "\(up.error)")
     }
 
@@ -180,8 +170,7 @@ import Testing
     func `a test without a function has failed`(test: String) throws {
         let shop = try shop("return { changes = {} }")
         try shop.write(test, to: "0002_names_test.lua")
-        let outcome = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
-        #expect(outcome.exitCode == 1)
+        let outcome = try shop.test().expectExit(1)
         #expect(outcome.output.contains("does not test anything"), "\(outcome.output)")
     }
 
@@ -200,8 +189,7 @@ import Testing
               down = function(m) m:each("P", function(o, n) n.v = \(conversion) end) end }
             """,
         ])
-        let outcome = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
-        #expect(outcome.exitCode == 1, "\(outcome.output)")
+        let outcome = try shop.test().expectExit(1)
         #expect(outcome.output.contains("after up and down, 'P.v' of P"), "\(outcome.output)")
     }
 }

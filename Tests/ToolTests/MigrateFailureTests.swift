@@ -6,13 +6,11 @@ import Testing
     @Test func `a missing store is an error`() throws {
         let shop = try MigrationShop()
         for command in ["status", "down", "undo"] {
-            let outcome = try shop.migrate(command)
-            #expect(outcome.exitCode == 1)
+            let outcome = try shop.migrate(command).expectExit(1)
             #expect(outcome.error == "moonpool: there is no store '\(shop.store)'\n")
         }
-        #expect(try shop.migrate("check").exitCode == 2)
-        let json = try shop.migrate("check", "--json")
-        #expect(json.exitCode == 2)
+        try shop.migrate("check").expectExit(2)
+        let json = try shop.migrate("check", "--json").expectExit(2)
         #expect(json.error == "")
         #expect(try MigrationShop.json(json, "error.code") == "invalid_argument")
         #expect(!TemporaryFolder.names(in: shop.folder.path).contains("shop.moonpool"))
@@ -23,8 +21,8 @@ import Testing
         let shop = try MigrationShop()
         let outcome = try Tool.run(
             ["migrate", "up", shop.store, "--dir", "migrations", "--json"] + words,
-            in: shop.folder.path)
-        #expect(outcome.exitCode == 64)
+            in: shop.folder.path
+        ).expectExit(64)
         #expect(outcome.error == "")
         #expect(try MigrationShop.json(outcome, "error.code") == "invalid_argument")
         #expect(try MigrationShop.json(outcome, "error.message").contains(words[words.count - 1]))
@@ -32,12 +30,9 @@ import Testing
 
     @Test func `a missing folder and one without migrations are errors`() throws {
         let shop = try MigrationShop([])
-        let none = try shop.migrate("up")
-        #expect(none.exitCode == 1)
-        #expect(none.error.contains("the folder 'migrations' has no migrations"))
+        try shop.migrate("up").expectError("the folder 'migrations' has no migrations")
         rmdir(shop.migrations)
-        let missing = try shop.migrate("up")
-        #expect(missing.exitCode == 1)
+        let missing = try shop.migrate("up").expectExit(1)
         #expect(missing.error == "moonpool: the folder 'migrations' cannot be read\n")
     }
 
@@ -75,13 +70,9 @@ import Testing
         ] {
             let shop = try MigrationShop()
             try shop.write(text, to: "add_owners.lua")
-            let up = try shop.migrate("up")
-            #expect(up.exitCode == 1)
-            #expect(
-                up.error.contains(
-                    "'migrations/add_owners.lua' is not named like a migration; rename it to NNNN_add_owners.lua"
-                ),
-                "\(up.error)")
+            try shop.migrate("up").expectError(
+                "'migrations/add_owners.lua' is not named like a migration; rename it to NNNN_add_owners.lua"
+            )
         }
     }
 
@@ -91,20 +82,19 @@ import Testing
             try shop.write("return { schema = {}, version = 1 }", to: name)
         }
         try shop.write("error 'a module that is not loaded' return { up = print }", to: "other.lua")
-        #expect(try shop.migrate("up").exitCode == 0)
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
+        try shop.migrate("check").expectSuccess()
     }
 
     @Test func `a test file without a migration fails in test and check`() throws {
         for name in ["people_test.lua", "0009_people_test.lua"] {
             let shop = try MigrationShop()
             try shop.write("return { after = function() end }", to: name)
-            let test = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
-            #expect(test.exitCode == 1)
+            let test = try shop.test().expectExit(1)
             #expect(
                 test.output.contains("'\(name)' does not belong to a migration"), "\(test.output)")
-            #expect(try shop.migrate("up").exitCode == 0)
-            #expect(try shop.migrate("check").exitCode == 2)
+            try shop.migrate("up").expectSuccess()
+            try shop.migrate("check").expectExit(2)
         }
     }
 
@@ -112,8 +102,7 @@ import Testing
         let shop = try MigrationShop()
         let path = shop.migrations + "/0003_ages.lua"
         try #require(truncate(path, (16 << 20) + 1) == 0)
-        let long = try shop.migrate("up")
-        #expect(long.exitCode == 1)
+        let long = try shop.migrate("up").expectExit(1)
         #expect(
             long.error
                 == "moonpool: 'migrations/0003_ages.lua' cannot be read: it is longer than 16 MiB\n"
@@ -124,8 +113,7 @@ import Testing
         let shop = try MigrationShop()
         try shop.write("", to: "0003_ages_test.lua")
         try #require(truncate(shop.migrations + "/0003_ages_test.lua", (16 << 20) + 1) == 0)
-        let outcome = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
-        #expect(outcome.exitCode == 1)
+        let outcome = try shop.test().expectExit(1)
         #expect(
             outcome.lines.suffix(3) == [
                 "failed  0003 ages",
@@ -137,30 +125,24 @@ import Testing
     @Test func `duplicate and missing numbers are errors`() throws {
         let shop = try MigrationShop()
         try shop.write(MigrationShop.third, to: "3_other.lua")
-        let double = try shop.migrate("up")
-        #expect(double.exitCode == 1)
-        #expect(double.error.contains("'0003_ages.lua' and '3_other.lua' have the same number"))
+        try shop.migrate("up").expectError("'0003_ages.lua' and '3_other.lua' have the same number")
         unlink(shop.migrations + "/3_other.lua")
         unlink(shop.migrations + "/0002_names.lua")
-        let gap = try shop.migrate("check")
-        #expect(gap.exitCode == 2)
-        #expect(gap.error.contains("migration 2 is missing"))
+        try shop.migrate("check").expectError("migration 2 is missing", code: 2)
     }
 
     @Test func `an error of a script contains file, line and object, and changes nothing`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--to", "2").exitCode == 0)
+        try shop.migrate("up", "--to", "2").expectSuccess()
         _ = try shop.value("store:write(function() store:object('Person', 4).age = 'old' end)")
-        let up = try shop.migrate("up", "--no-backup")
-        #expect(up.exitCode == 1)
+        let up = try shop.migrate("up", "--no-backup").expectExit(1)
         #expect(
             up.error
                 == "moonpool: migrations/0003_ages.lua:5: no age: old "
                 + "('0003_ages.lua', at Person id = 4; it was rolled back)\n")
         #expect(try shop.value("store.schema_version") == "2")
         #expect(try shop.value("store:object('Person', 1).age") == "21")
-        let json = try shop.migrate("up", "--json")
-        #expect(json.exitCode == 1)
+        let json = try shop.migrate("up", "--json").expectExit(1)
         #expect(json.error == "")
         #expect(try MigrationShop.json(json, "error.code") == "error")
     }
@@ -169,9 +151,7 @@ import Testing
         let shop = try MigrationShop([
             MigrationShop.first, "return { schema = {}, up = function( end }",
         ])
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 1)
-        #expect(up.error.contains("migrations/0002_names.lua:1:"))
+        try shop.migrate("up").expectError("migrations/0002_names.lua:1:")
         #expect(try shop.value("store.schema_version") == "0")
     }
 
@@ -185,19 +165,14 @@ import Testing
     ])
     func `a file that is not a migration is an error`(source: String, complaint: String) throws {
         let shop = try MigrationShop([source])
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 1)
-        #expect(up.error.contains(complaint), "\(up.error)")
-        #expect(up.error.contains("0001_people.lua"), "\(up.error)")
+        try shop.migrate("up").expectError(complaint, "0001_people.lua")
     }
 
     @Test func `a class missing in the schema is not lost`() throws {
         let shop = try MigrationShop([
             MigrationShop.first, "return { schema = { Other = { x = 'int' } } }",
         ])
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 1)
-        #expect(up.error.contains("does not contain class 'Person', which has 5 objects"))
+        try shop.migrate("up").expectError("does not contain class 'Person', which has 5 objects")
         #expect(try shop.value("store.schema_version") == "1")
     }
 
@@ -205,13 +180,11 @@ import Testing
         let shop = try MigrationShop()
         _ = try shop.folder.write("This is a letter, not a store.", to: "shop.moonpool")
         for command in ["up", "status"] {
-            let outcome = try shop.migrate(command)
-            #expect(outcome.exitCode == 1)
-            #expect(outcome.error.contains("shop.moonpool"))
+            try shop.migrate(command).expectError("shop.moonpool")
         }
         #expect(try contents(of: shop.store) == "This is a letter, not a store.")
         unlink(shop.store)
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         // The number of the format, in both headers of a file.
         let file = try #require(fopen(shop.store, "r+"))
         for page in [0, 4096] {
@@ -228,13 +201,10 @@ import Testing
 
     @Test func `unknown and already passed numbers are errors`() throws {
         let shop = try MigrationShop()
-        let beyond = try shop.migrate("up", "--to", "9")
-        #expect(beyond.exitCode == 1)
-        #expect(beyond.error.contains("there is no migration 9 in 'migrations'; the last one is 3"))
-        #expect(try shop.migrate("up").exitCode == 0)
-        let below = try shop.migrate("up", "--to", "1")
-        #expect(below.exitCode == 1)
-        #expect(below.error.contains("is already at migration 3"))
+        try shop.migrate("up", "--to", "9").expectError(
+            "there is no migration 9 in 'migrations'; the last one is 3")
+        try shop.migrate("up").expectSuccess()
+        try shop.migrate("up", "--to", "1").expectError("is already at migration 3")
     }
 
     @Test func `a store with a higher schema version is an error`() throws {
@@ -244,10 +214,7 @@ import Testing
             "moonpool.open { path = arg[1], schema_version = 7, schema = { A = { x = 'int' } } }",
             "-", shop.store,
         ])
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 1)
-        #expect(up.error.contains("already has schema version 7"))
-        #expect(up.error.contains("from 8"))
+        try shop.migrate("up").expectError("already has schema version 7", "from 8")
     }
 
     @Test(
@@ -256,7 +223,7 @@ import Testing
             "needs setpriv and a build folder that all users may read"))
     func `a store without write permission is an error`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         chmod(shop.store, 0o444)
         unlink(shop.store + "-lock")
         chmod(shop.folder.path, 0o555)
@@ -269,14 +236,12 @@ import Testing
             ).finish()
         }
         #expect(try run("status").lines.last == "2 pending, schema version 1")
-        let up = try run("up")
-        #expect(up.exitCode == 1)
-        #expect(up.error.contains("no permission to write '\(shop.store)'"), "\(up.error)")
+        try run("up").expectError("no permission to write '\(shop.store)'")
     }
 
     @Test func `undo refuses a store that another process has open`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--backup").exitCode == 0)
+        try shop.migrate("up", "--backup").expectSuccess()
         let other = try Subprocess(
             Tool.path,
             [
@@ -284,16 +249,14 @@ import Testing
                 shop.store,
             ])
         try other.wait { other.output.contains("open") }
-        let undo = try shop.migrate("undo")
-        #expect(undo.exitCode == 1)
-        #expect(undo.error.contains("shop.moonpool"))
+        try shop.migrate("undo").expectError("shop.moonpool")
         #expect(try shop.value("store.schema_version") == "3")
         #expect(!TemporaryFolder.names(in: shop.folder.path).contains { $0.contains("undone") })
     }
 
     @Test func `up waits for another writing process and reports the wait`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         let writer = try Subprocess(
             Tool.path,
             [
@@ -302,13 +265,10 @@ import Testing
                 "-", shop.store,
             ])
         try writer.wait { writer.output.contains("writing") }
-        let process = try Subprocess(
-            Tool.path, ["migrate", "up", shop.store, "--dir", "migrations", "--no-backup"],
-            in: shop.folder.path)
+        let process = try shop.start("up", "--no-backup")
         try process.wait { process.error.contains("waiting for process") }
         writer.send(SIGKILL)
-        let outcome = try process.finish()
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let outcome = try process.finish().expectSuccess()
         #expect(
             outcome.error.hasPrefix("moonpool: hint: waiting for process ")
                 && outcome.error.contains("), which is writing to '\(shop.store)'\n"),
@@ -318,12 +278,8 @@ import Testing
 
     @Test func `an unknown and a missing option print the usage`() throws {
         let shop = try MigrationShop()
-        let unknown = try shop.migrate("up", "--dryrun")
-        #expect(unknown.exitCode == 64)
-        #expect(unknown.error.contains("--dryrun"))
-        let missing = try Tool.run(["migrate", "up", shop.store])
-        #expect(missing.exitCode == 64)
-        #expect(missing.error.contains("--dir"))
+        try shop.migrate("up", "--dryrun").expectError("--dryrun", code: 64)
+        try Tool.run(["migrate", "up", shop.store]).expectError("--dir", code: 64)
     }
 
     @Test func `Ctrl-C rolls back`() throws {
@@ -340,12 +296,10 @@ import Testing
             }
             """,
         ])
-        let process = try Subprocess(
-            Tool.path, ["migrate", "up", shop.store, "--dir", "migrations"], in: shop.folder.path)
+        let process = try shop.start("up")
         try process.wait { process.error.contains("begun") }
         process.send(SIGINT)
-        let outcome = try process.finish()
-        #expect(outcome.exitCode == 130)
+        let outcome = try process.finish().expectExit(130)
         #expect(
             outcome.error
                 == "begun\nmoonpool: '0002_names.lua' was interrupted; it was rolled back\n")
@@ -384,7 +338,7 @@ import Testing
             }
             """,
         ])
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         let words = ["up", shop.store, "--dir", "migrations"]
         let size = try size(of: shop.store)
         let full = try migrate(words + ["--no-backup"], in: shop, blocks: 600)
@@ -395,16 +349,13 @@ import Testing
         #expect(full.error.contains("0002_names.lua"), "\(full.error)")
         let json = try migrate(words + ["--no-backup", "--json"], in: shop, blocks: 600)
         #expect(try MigrationShop.json(json, "error.code") == "disk_full")
-        let unsaved = try migrate(words + ["--backup"], in: shop, blocks: 16)
-        #expect(unsaved.exitCode == 1, "\(unsaved.output)")
-        #expect(unsaved.error.contains("file size limit"), "\(unsaved.error)")
-        let trial = try migrate(words + ["--dry-run"], in: shop, blocks: 600)
-        #expect(trial.exitCode == 1, "\(trial.output)")
+        try migrate(words + ["--backup"], in: shop, blocks: 16).expectError("file size limit")
+        try migrate(words + ["--dry-run"], in: shop, blocks: 600).expectExit(1)
         let names = TemporaryFolder.names(in: shop.folder.path).sorted()
         #expect(names == ["migrations", "shop.moonpool", "shop.moonpool-lock"], "\(names)")
         #expect(try shop.value("store.schema_version") == "1")
         #expect(try shop.value("#store:objects 'Person'") == "5")
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
-        #expect(try shop.migrate("up").exitCode == 0)
+        try Tool.run(["check", shop.store]).expectSuccess()
+        try shop.migrate("up").expectSuccess()
     }
 }

@@ -40,8 +40,7 @@ import Testing
     ) throws {
         let done = try make()
         let before = try content(done)
-        let outcome = try run(done, command)
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        try run(done, command).expectSuccess()
         let after = try content(done)
         let writes = after.keys.filter { before[$0] != after[$0] }.sorted()
         let removals = before.keys.filter { after[$0] == nil }.sorted()
@@ -66,13 +65,13 @@ import Testing
             let again = try run(shop, command)
             #expect(again.exitCode == 0, "after \(steps) steps: \(again.error)")
             #expect(try content(shop) == after, "after \(steps) steps")
-            #expect(try shop.migrate("up").exitCode == 0)
+            try shop.migrate("up").expectSuccess()
         }
         // Before the journal exists, nothing has happened.
         let shop = try make()
         mkdir(shop.migrations + "/squashed", 0o755)
         for name in writes { try shop.write("", to: name + ".new") }
-        #expect(try run(shop, command).exitCode == 0)
+        try run(shop, command).expectSuccess()
         #expect(try content(shop) == after)
     }
 
@@ -92,11 +91,10 @@ import Testing
         let shop = try branches()
         let old = try contents(of: shop.migrations + "/0003_phone.lua")
         let command = ["merge", "0002_phone.lua", "0003_phone.lua"]
-        #expect(try run(shop, command).exitCode == 0)
+        try run(shop, command).expectSuccess()
         let after = try content(shop)
         try shop.write(old, to: "0002_phone.lua")
-        let again = try run(shop, command)
-        #expect(again.exitCode == 0, "\(again.error)")
+        try run(shop, command).expectSuccess()
         #expect(try content(shop) == after)
     }
 
@@ -106,9 +104,9 @@ import Testing
         unlink(shop.migrations + "/0002_phone_test.lua")
         let names = ["0002_one.lua", "0003_two.lua"]
         for name in names { try shop.write("return { changes = {} }", to: name) }
-        #expect(try run(shop, ["merge"] + names).exitCode == 0)
-        #expect(try shop.migrate("up").exitCode == 0)
-        #expect(try shop.migrate("check").exitCode == 0)
+        try run(shop, ["merge"] + names).expectSuccess()
+        try shop.migrate("up").expectSuccess()
+        try shop.migrate("check").expectSuccess()
     }
 
     @Test func `a squash moves the files that an earlier one has left`() throws {
@@ -116,17 +114,13 @@ import Testing
             let shop = try branches()
             unlink(shop.migrations + "/0002_mail.lua")
             let before = try content(shop)
-            #expect(try run(shop, ["squash", "--to", "3"]).exitCode == 0)
+            try run(shop, ["squash", "--to", "3"]).expectSuccess()
             let after = try content(shop)
             for name in left { try shop.write(before[name] ?? "", to: name) }
-            let up = try shop.migrate("up")
-            #expect(up.exitCode == 1)
-            #expect(
-                up.error.contains("finish the squash with moonpool migrate squash --to 3"),
-                "\(up.error)")
-            #expect(try run(shop, ["merge", left[0]]).exitCode == 1)
-            let again = try run(shop, ["squash", "--to", "3"])
-            #expect(again.exitCode == 0, "\(again.error)")
+            try shop.migrate("up").expectError(
+                "finish the squash with moonpool migrate squash --to 3")
+            try run(shop, ["merge", left[0]]).expectExit(1)
+            try run(shop, ["squash", "--to", "3"]).expectSuccess()
             #expect(try content(shop) == after)
         }
     }
@@ -140,7 +134,7 @@ import Testing
         let mine =
             "return { schema = { P = { id = 'int primary', phone = 'string?' } }, down = function(m) end }"
         try shop.write(mine, to: "0002_mine.lua")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         #expect(rename(shop.migrations + "/0002_mine.lua", shop.migrations + "/0003_mine.lua") == 0)
         try shop.write(
             "return { schema = { P = { id = 'int primary', mail = 'string?' } } }",
@@ -156,11 +150,11 @@ import Testing
         #expect(try shop.value("store.schema_version, store:schema('P').mail") == "2\tnil")
         // The remedy of the message.
         #expect(rename(shop.migrations + "/0003_mine.lua", shop.migrations + "/0002_mine.lua") == 0)
-        #expect(try run(shop, ["merge", "0002_mine.lua"]).exitCode == 0)
-        #expect(try shop.migrate("up").exitCode == 0)
+        try run(shop, ["merge", "0002_mine.lua"]).expectSuccess()
+        try shop.migrate("up").expectSuccess()
         #expect(
             try shop.value("store:schema('P').phone, store:schema('P').mail") == "string?\tstring?")
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("check").expectSuccess()
     }
 
     @Test(arguments: [["--yes"], ["0003_phone.lua"]])
@@ -175,7 +169,7 @@ import Testing
         func parent() throws -> String {
             let wanted = try shop.folder.write("return { A = { x = 'int' } }", to: "wanted.lua")
             let planned = shop.folder.path + "/planned.lua"
-            #expect(try run(shop, ["plan", wanted, "--output", planned]).exitCode == 0)
+            try run(shop, ["plan", wanted, "--output", planned]).expectSuccess()
             defer { unlink(planned) }
             let text = try contents(of: planned)
             return String(try #require(text.firstMatch(of: /parent = "(.*?)"/)?.output.1))
@@ -186,27 +180,24 @@ import Testing
         try shop.write(
             "return { parent = '\(parent())', \(schema(", phone = 'string?', fax = 'int?'")), up = function(m) end }",
             to: "0003_fax.lua")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         move("0003_fax.lua", "0004_fax.lua")
         move("0002_phone.lua", "0003_phone.lua")
         try shop.write("return { \(schema(", mail = 'string?'")) }", to: "0002_mail.lua")
-        let check = try shop.migrate("check")
-        #expect(check.exitCode == 2)
+        let check = try shop.migrate("check").expectExit(2)
         #expect(
             check.output.contains("; run moonpool migrate merge 0004_fax.lua"), "\(check.output)")
-        let merge = try run(shop, ["merge"] + arguments)
-        #expect(merge.exitCode == 0, "\(merge.error)")
+        let merge = try run(shop, ["merge"] + arguments).expectSuccess()
         #expect(
             merge.lines.filter { $0.hasPrefix("'") } == [
                 "'0003_phone.lua' is rebased on the migrations that precede it",
                 "'0004_fax.lua' is rebased on the migrations that precede it",
             ], "\(merge.output)")
         #expect(try run(shop, ["merge"]).output == "nothing to merge\n")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
+        try shop.migrate("check").expectSuccess()
         unlink(shop.store)
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         #expect(
             try shop.value(
                 "store:schema('Person').phone, store:schema('Person').mail, store:schema('Person').fax"
@@ -220,17 +211,16 @@ import Testing
     {
         func drifted() throws -> MigrationShop {
             let shop = try MigrationShop()
-            #expect(try shop.migrate("up").exitCode == 0)
+            try shop.migrate("up").expectSuccess()
             _ = try shop.value("store:define { Extra = { x = 'int' } }")
             return shop
         }
         let (done, killed) = try (drifted(), drifted())
-        #expect(try done.migrate("repair", "--yes").exitCode == 0)
+        try done.migrate("repair", "--yes").expectSuccess()
         let after = try content(done)
         let name = try #require(after.keys.first { $0.hasSuffix("_adopted.lua") })
         try killed.write(after[name] ?? "", to: name)
-        let again = try killed.migrate("repair", "--yes")
-        #expect(again.exitCode == 0, "\(again.error)")
+        try killed.migrate("repair", "--yes").expectSuccess()
         #expect(try content(killed) == after)
         for shop in [done, killed] {
             #expect(try shop.migrate("check").output == "up to date, schema version 4\n")

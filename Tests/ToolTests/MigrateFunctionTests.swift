@@ -189,8 +189,7 @@ import Testing
             }
             """, to: "0002_names_test.lua")
         try shop.write("return { befor = print }", to: "0003_ages_test.lua")
-        let outcome = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
-        #expect(outcome.exitCode == 1)
+        let outcome = try shop.test().expectExit(1)
         #expect(
             outcome.lines == [
                 "ok      0001 people (on an empty store)", "ok      0002 names: joins",
@@ -200,8 +199,7 @@ import Testing
                 "        'migrations/0003_ages_test.lua': unknown key 'befor'; did you mean 'before'?",
                 "5 tests, 2 failed",
             ])
-        let json = try Tool.run(
-            ["migrate", "test", "migrations", "--json"], in: shop.folder.path)
+        let json = try shop.test("--json")
         #expect(try MigrationShop.json(json, "failures") == "2")
     }
 }

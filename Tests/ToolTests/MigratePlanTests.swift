@@ -48,9 +48,8 @@ import Testing
         throws
     {
         let world = try World()
-        let plan = try world.run("plan", Self.after)
+        let plan = try world.run("plan", Self.after).expectSuccess()
         #expect(plan.error == "")
-        #expect(plan.exitCode == 0)
         #expect(
             plan.output.contains(
                 #"m:rename_property("Person", "surname", "last_name")  -- RENAMED?"#))
@@ -117,12 +116,10 @@ import Testing
 
     @Test func `plan writes to a new file only`() throws {
         let world = try World()
-        let plan = try world.run("plan", Self.after, "--output", "0001_plan.lua")
-        #expect(plan.exitCode == 0)
+        try world.run("plan", Self.after, "--output", "0001_plan.lua").expectSuccess()
         let written = try contents(of: world.folder.path + "/0001_plan.lua")
         #expect(written.hasPrefix("-- A migration of people.moonpool"))
-        let again = try world.run("plan", Self.after, "--output", "0001_plan.lua")
-        #expect(again.exitCode == 1)
+        let again = try world.run("plan", Self.after, "--output", "0001_plan.lua").expectExit(1)
         #expect(again.error == "moonpool: '0001_plan.lua' already exists\n")
     }
 
@@ -149,8 +146,7 @@ import Testing
 
     @Test func `lint reports values that a schema would lose or break`() throws {
         let world = try World()
-        let lint = try world.run("lint", Self.after)
-        #expect(lint.exitCode == 1)
+        let lint = try world.run("lint", Self.after).expectExit(1)
         #expect(lint.error == "")
         let lines = lint.lines
         #expect(
@@ -179,8 +175,8 @@ import Testing
             { Person = { id = "int", surname = "string primary", age = "string", nick = "string?", size = "double" },
               Note = { text = "string", embedded = true }, Dog = { name = "string", age = "int" },
               Owner = { note = "Note" } }
-            """, "--json")
-        #expect(lint.exitCode == 1)
+            """, "--json"
+        ).expectExit(1)
         #expect(try MigrationShop.json(lint, "findings[1].rule") == "parents")
         #expect(try MigrationShop.json(lint, "findings[2].rule") == "duplicate_keys")
         #expect(try MigrationShop.json(lint, "findings[2].count") == "7")
@@ -189,30 +185,24 @@ import Testing
 
     @Test func `lint finds nothing in a change that loses no data`() throws {
         let world = try World()
-        let lint = try world.run("lint", World.before)
+        let lint = try world.run("lint", World.before).expectSuccess()
         #expect(lint.output == "the change does not lose or break data\n")
-        #expect(lint.exitCode == 0)
     }
 
     @Test func `a missing, failing or invalid schema script is an error`() throws {
         let world = try World()
         let missing = try Tool.run(["migrate", "plan", world.store, "none.lua"], in: "/")
-        #expect(missing.exitCode == 1)
+            .expectExit(1)
         #expect(
             missing.error
                 == "moonpool: the schema script 'none.lua' cannot be read: No such file or directory\n"
         )
-        let none = try world.run("lint", "7")
-        #expect(none.exitCode == 2)
-        #expect(none.error.contains("to return a schema"))
-        let wrong = try world.run("plan", "{ Dog = { age = 'itn' } }")
-        #expect(wrong.exitCode == 1)
-        #expect(wrong.error.contains("did you mean 'int'?"))
+        try world.run("lint", "7").expectError("to return a schema", code: 2)
+        try world.run("plan", "{ Dog = { age = 'itn' } }").expectError("did you mean 'int'?")
         let loose = try world.run("plan", "{ Dog = { friend = 'Cat' } }")
         #expect(loose.exitCode == 1 && loose.output == "")
         #expect(loose.error.contains("'Dog.friend' links to class 'Cat', which is not declared"))
-        let raising = try world.run("plan", "error 'no schema today'", "--json")
-        #expect(raising.exitCode == 1)
+        let raising = try world.run("plan", "error 'no schema today'", "--json").expectExit(1)
         #expect(try MigrationShop.json(raising, "error.message").hasSuffix("no schema today"))
     }
 
@@ -223,9 +213,7 @@ import Testing
         ])
         let schema = try shop.folder.write(
             "return { P = { id = 'int primary', a = 'string', b = 'string' } }", to: "schema.lua")
-        let plan = try Tool.run(
-            ["migrate", "plan", "--dir", "migrations", schema], in: shop.folder.path)
-        #expect(plan.exitCode == 0, "\(plan.error)")
+        let plan = try shop.migrateFolder("plan", schema).expectSuccess()
         #expect(plan.lines == ["the folder already leads to this schema"])
     }
 
@@ -236,11 +224,8 @@ import Testing
         let schema = try shop.folder.write(
             "return { ['Ünit'] = { id = 'int primary', ['ü'] = 'int' }, ['end'] = { ['and'] = 'string' } }",
             to: "schema.lua")
-        let plan = try Tool.run(
-            ["migrate", "plan", "--dir", "migrations", schema], in: shop.folder.path)
-        #expect(plan.exitCode == 0, "\(plan.error)")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrateFolder("plan", schema).expectSuccess()
+        try shop.migrate("up").expectSuccess()
         #expect(try shop.value("store:schema('end')['and']") == "string")
     }
 
@@ -249,13 +234,10 @@ import Testing
         _ old: String, _ new: String, _ values: String
     ) throws -> (shop: MigrationShop, text: String) {
         let shop = try MigrationShop(["return { schema = { P = \(old) } }"])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         _ = try shop.value("store:write(function() store:create('P', \(values)) end)")
         let schema = try shop.folder.write("return { P = \(new) }", to: "schema.lua")
-        let plan = try Tool.run(
-            ["migrate", "plan", "--dir", "migrations", schema, "--name", "next"],
-            in: shop.folder.path)
-        #expect(plan.exitCode == 0, "\(plan.error)")
+        try shop.migrateFolder("plan", schema, "--name", "next").expectSuccess()
         return (shop, try contents(of: shop.migrations + "/0002_next.lua"))
     }
 
@@ -310,11 +292,11 @@ import Testing
             } }
             """
         ])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         let schema = try shop.folder.write("return \(after)", to: "schema.lua")
         let plan = ["migrate", "plan", "--dir", "migrations", schema]
-        #expect(try Tool.run(plan, in: shop.folder.path).exitCode == 0)
-        #expect(try shop.migrate("up").exitCode == 0)
+        try Tool.run(plan, in: shop.folder.path).expectSuccess()
+        try shop.migrate("up").expectSuccess()
         let outcome = try Tool.run(
             [
                 "-e",
@@ -334,7 +316,7 @@ import Testing
             } }
             """, "return { changes = { Tag = { embedded = false }, Note = { indexes = {} } } }",
         ])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         #expect(
             try shop.value("store:schema().Tag.embedded, store:schema().Note.indexes")
                 == "nil\tnil")
@@ -350,8 +332,7 @@ import Testing
                     ? "drops = { 'P.status', 'P.title' }," : line
             }.map { $0.contains("\"title\"") ? $0.replacing("-- m:", with: "m:") : $0 }
         try shop.write(chosen.joined(separator: "\n"), to: "0002_next.lua")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrate("up").expectSuccess()
         #expect(try shop.value("store:object('P', 1).summary") == "one")
     }
 

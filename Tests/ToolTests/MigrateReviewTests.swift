@@ -5,11 +5,10 @@ import Testing
 @Suite struct MigrateReviewTests {
     @Test func `check, lint and test write findings for CI systems`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--to", "2").exitCode == 0)
+        try shop.migrate("up", "--to", "2").expectSuccess()
         _ = try shop.value(
             "store:write(function() store:object('Person', 4).age = 'old' end)")
-        let github = try shop.migrate("check", "--format", "github")
-        #expect(github.exitCode == 2)
+        let github = try shop.migrate("check", "--format", "github").expectExit(2)
         #expect(
             github.output.hasPrefix(
                 "::error title=failure,file=migrations/0003_ages.lua,line="), "\(github.output)")
@@ -21,13 +20,9 @@ import Testing
         #expect(try MigrationShop.json(json, "version") == "1")
         #expect(try MigrationShop.json(json, "findings[1].object") == "Person id = 4")
         #expect(try MigrationShop.json(json, "findings[1].number") == "3")
-        let lint = try Tool.run(
-            ["migrate", "lint", shop.store, "--dir", "migrations", "--json"], in: shop.folder.path)
-        #expect(lint.exitCode == 1)
+        let lint = try shop.migrate("lint", "--json").expectExit(1)
         #expect(try MigrationShop.json(lint, "findings[1].file") == "migrations/0003_ages.lua")
-        let test = try Tool.run(
-            ["migrate", "test", "migrations", "--format", "junit"], in: shop.folder.path)
-        #expect(test.exitCode == 0, "\(test.output)")
+        let test = try shop.test("--format", "junit").expectSuccess()
         #expect(test.output.contains("<testcase name=\"0002 names\"/>"), "\(test.output)")
     }
 
@@ -37,8 +32,8 @@ import Testing
         let example = try #require(
             ReadmeTests.blocks("lua", in: page).first { $0.contains("keys = function") })
         try shop.write(example, to: "checks.lua")
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
-        #expect(try shop.migrate("check").exitCode == 1)
+        try shop.migrate("up", "--to", "1").expectSuccess()
+        try shop.migrate("check").expectExit(1)
         try shop.write(
             """
             local words = require "words"
@@ -59,8 +54,7 @@ import Testing
         try shop.write(
             "return { drops = function(m) return m.path .. ' drops ' .. m.drops[1] end }",
             to: "words.lua")
-        let check = try shop.migrate("check", "--format", "json")
-        #expect(check.exitCode == 2, "\(check.error)")
+        let check = try shop.migrate("check", "--format", "json").expectExit(2)
         let expected = [
             ("name", "2", "migrations/0002_names.lua drops Person.first"), ("report", "3", "one"),
             ("report", "3", "two"), ("wrong", "3", "migrations/checks.lua:13: not so"),
@@ -84,10 +78,8 @@ import Testing
             report.output == "names\tPerson\t0\t5\t0\nages\tPerson\t0\t5\t0\n", "\(report.error)")
         for wrong in ["return 5", "return { 5 }", "return { a = 5 }", "return {", "error 'x'"] {
             try shop.write(wrong, to: "checks.lua")
-            let outcome = try shop.migrate("check")
-            #expect(outcome.exitCode == 2)
-            #expect(outcome.error.contains("migrations/checks.lua"), "\(outcome.error)")
-            #expect(try shop.migrate("status").exitCode == 0)
+            try shop.migrate("check").expectError("migrations/checks.lua", code: 2)
+            try shop.migrate("status").expectSuccess()
         }
     }
 
@@ -98,30 +90,27 @@ import Testing
     func `options without effect are refused`(options: String) throws {
         let shop = try MigrationShop()
         let words = options.split(separator: " ").map(String.init)
-        let outcome = try Tool.run(
-            ["migrate", "up", shop.store, "--dir", "migrations"] + words, in: shop.folder.path)
-        #expect(outcome.exitCode == 64)
-        #expect(outcome.error.contains("--"))
+        try Tool.run(
+            ["migrate", "up", shop.store, "--dir", "migrations"] + words, in: shop.folder.path
+        ).expectError("--", code: 64)
     }
 
     @Test func `--fail-on refuses drops and rewrites before anything is applied`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
-        let up = try shop.migrate("up", "--fail-on", "drops")
-        #expect(up.exitCode == 3)
+        try shop.migrate("up", "--to", "1").expectSuccess()
+        let up = try shop.migrate("up", "--fail-on", "drops").expectExit(3)
         #expect(up.output.contains("5 values of Person.first would be dropped"), "\(up.output)")
         #expect(try shop.value("store.schema_version") == "1")
-        #expect(try shop.migrate("check", "--fail-on", "drops,rewrites").exitCode == 3)
-        #expect(try shop.migrate("check").exitCode == 1)
-        #expect(try shop.migrate("check", "--fail-on", "losses").exitCode == 64)
+        try shop.migrate("check", "--fail-on", "drops,rewrites").expectExit(3)
+        try shop.migrate("check").expectExit(1)
+        try shop.migrate("check", "--fail-on", "losses").expectExit(64)
     }
 
     @Test func `a dry run is written as text and JSON`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         func report(_ name: String) throws -> String {
-            let dry = try shop.migrate("up", "--dry-run", "--report", name)
-            #expect(dry.exitCode == 0, "\(dry.error)")
+            try shop.migrate("up", "--dry-run", "--report", name).expectSuccess()
             return try contents(of: shop.folder.path + "/" + name)
         }
         #expect(try report("r.txt").contains("id = 1: name = nil → \"F1 L1\""))
@@ -134,10 +123,8 @@ import Testing
             ],
             input: try report("r.json"))
         #expect(json.output == "1\t5\t10\t0\tid = 1\tname\n", "\(json.error)")
-        let wrong = try shop.migrate("up", "--dry-run", "--report", "r.html")
-        #expect(wrong.exitCode == 1)
-        #expect(wrong.error.contains(".txt or .json"))
-        #expect(try shop.migrate("up", "--report", "r.txt").exitCode == 64)
+        try shop.migrate("up", "--dry-run", "--report", "r.html").expectError(".txt or .json")
+        try shop.migrate("up", "--report", "r.txt").expectExit(64)
     }
 
     @Test func `a sample contains some objects and the objects that they link to`() throws {
@@ -159,9 +146,8 @@ import Testing
             }
             """,
         ])
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
-        let dry = try shop.migrate("up", "--dry-run", "--sample", "10")
-        #expect(dry.exitCode == 0, "\(dry.error)")
+        try shop.migrate("up", "--to", "1").expectSuccess()
+        let dry = try shop.migrate("up", "--dry-run", "--sample", "10").expectSuccess()
         #expect(
             dry.output.contains(
                 "Dog: 10 objects before, 10 after; 0 created, 0 deleted, 10 changed"))
@@ -175,18 +161,17 @@ import Testing
             local s = moonpool.open { path = arg[1], schema = { Dog = { id = "int primary", name = "string", age = "string" } } }
             s:write(function() for i = 1, 3 do s:create("Dog", { id = i, name = "d" .. i, age = tostring(i) }) end end)
             """
-        #expect(try Tool.run(["-e", fill, "-", store]).exitCode == 0)
+        try Tool.run(["-e", fill, "-", store]).expectSuccess()
         let initial = try Tool.run(["migrate", "init", store, "--dir", "m"], in: folder.path)
-        #expect(initial.exitCode == 0, "\(initial.error)")
+            .expectSuccess()
         #expect(initial.lines.first == "wrote m/0001_start.lua")
         _ = try folder.write(
             #"return { Dog = { id = "int primary", label = "string", age = "int", kind = { type = "string", default = "dog" } } }"#,
             to: "schema.lua")
         let plan = try Tool.run(["migrate", "plan", "--dir", "m", "schema.lua"], in: folder.path)
-        #expect(plan.exitCode == 0, "\(plan.error)")
+            .expectSuccess()
         #expect(plan.output.contains("→ m/0002_rename_name_to_label.lua"), "\(plan.output)")
-        let up = try Tool.run(["migrate", "up", store, "--dir", "m"], in: folder.path)
-        #expect(up.exitCode == 0, "\(up.error)")
+        try Tool.run(["migrate", "up", store, "--dir", "m"], in: folder.path).expectSuccess()
         let look =
             "local d = moonpool.open(arg[1]):object('Dog', 2) print(d.label, d.age + 1, d.kind)"
         #expect(try Tool.run(["-e", look, "-", store]).output == "d2\t3\tdog\n")
@@ -199,18 +184,14 @@ import Testing
     @Test func `status and check of many stores print one table and one report`() throws {
         let shop = try MigrationShop()
         for (name, number) in [("a", "1"), ("b", "2"), ("c", "3")] {
-            let up = try Tool.run(
-                ["migrate", "up", "\(name).moonpool", "--dir", "migrations", "--to", number],
-                in: shop.folder.path)
-            #expect(up.exitCode == 0, "\(up.error)")
+            try shop.migrateFolder("up", "\(name).moonpool", "--to", number).expectSuccess()
         }
         func run(_ command: String, _ options: String...) throws -> Tool.Outcome {
             try Tool.run(
                 ["migrate", command, "*.moonpool", "--dir", "migrations"] + options,
                 in: shop.folder.path)
         }
-        let status = try run("status")
-        #expect(status.exitCode == 0)
+        let status = try run("status").expectSuccess()
         #expect(
             status.lines == [
                 "store       version  applied  pending  state",
@@ -222,14 +203,12 @@ import Testing
         let json = try run("status", "--json")
         #expect(try MigrationShop.json(json, "stores[2].report.state") == "pending")
         #expect(try MigrationShop.json(json, "summary.pending") == "2")
-        #expect(try run("check").exitCode == 1)
+        try run("check").expectExit(1)
         _ = try shop.folder.write("no store", to: "d.moonpool")
-        let broken = try run("status")
-        #expect(broken.exitCode == 1)
+        let broken = try run("status").expectExit(1)
         #expect(broken.lines.contains("d.moonpool: 'd.moonpool' is not a store"))
         #expect(broken.lines.last == "4 stores: 1 up to date, 2 pending, 1 error")
-        let github = try run("check", "--format", "github")
-        #expect(github.exitCode == 2)
+        let github = try run("check", "--format", "github").expectExit(2)
         #expect(
             github.lines == [
                 "::error title=file_corrupt::d.moonpool: 'd.moonpool' is not a store"
@@ -237,9 +216,7 @@ import Testing
         let junit = try run("check", "--format", "junit")
         #expect(junit.output.split(separator: "<?xml").count == 1, "\(junit.output)")
         #expect(junit.output.contains(#"tests="4" failures="1""#), "\(junit.output)")
-        let dryRun = try run("up", "--dry-run", "--report", "report.txt")
-        #expect(dryRun.exitCode == 1)
-        #expect(dryRun.error.contains("need a single store"), "\(dryRun.error)")
+        try run("up", "--dry-run", "--report", "report.txt").expectError("need a single store")
     }
 
     @Test func `many stores are migrated one by one, and a second run continues`() throws {
@@ -247,9 +224,7 @@ import Testing
         mkdir(shop.folder.path + "/tenants", 0o755)
         for name in ["a", "b", "c"] {
             let store = "tenants/\(name).moonpool"
-            let up = try Tool.run(
-                ["migrate", "up", store, "--dir", "migrations", "--to", "2"], in: shop.folder.path)
-            #expect(up.exitCode == 0, "\(up.error)")
+            try shop.migrateFolder("up", store, "--to", "2").expectSuccess()
         }
         func fleet(_ options: String...) throws -> Tool.Outcome {
             try Tool.run(
@@ -264,21 +239,17 @@ import Testing
             ])
         }
         try setAge("old")
-        let canary = try fleet("--canary", "1", "--jobs", "2")
-        #expect(canary.exitCode == 1)
+        let canary = try fleet("--canary", "1", "--jobs", "2").expectExit(1)
         #expect(try MigrationShop.json(canary, "not_started") == "2")
         #expect(try MigrationShop.json(canary, "stores[1].error").contains("no age: old"))
         let rest = try fleet("--jobs", "2", "--stop-after-failures", "3")
         #expect(try MigrationShop.json(rest, "migrated") == "2")
         #expect(try MigrationShop.json(rest, "failed") == "1")
         try setAge("7")
-        let last = try fleet()
-        #expect(last.exitCode == 0, "\(last.output)")
+        let last = try fleet().expectSuccess()
         #expect(try MigrationShop.json(last, "up_to_date") == "2")
         #expect(try MigrationShop.json(last, "migrated") == "1")
-        let none = try Tool.run(
-            ["migrate", "up", "none/*.moonpool", "--dir", "migrations"], in: shop.folder.path)
-        #expect(none.exitCode == 1)
+        try shop.migrateFolder("up", "none/*.moonpool").expectExit(1)
     }
 
     @Test func `a pattern selects stores without their backups, and options by no name`() throws {
@@ -295,23 +266,21 @@ import Testing
             try Tool.run(words, in: shop.folder.path + folder)
         }
         for store in ["a.moonpool", "./-x.moonpool"] {
-            let up = try run(
-                "migrate", "up", store, "--dir", "../migrations", "--to", "1", in: "/tenants")
-            #expect(up.exitCode == 0, "\(up.error)")
+            try run("migrate", "up", store, "--dir", "../migrations", "--to", "1", in: "/tenants")
+                .expectSuccess()
             let code =
                 "local s = moonpool.open(arg[1]) s:write(function() s:create('P', { id = 1, n = 2 }) end)"
-            #expect(try run("-e", code, "-", store, in: "/tenants").exitCode == 0)
+            try run("-e", code, "-", store, in: "/tenants").expectSuccess()
         }
-        let backup = try run("backup", "a.moonpool", "a.moonpool.backup-1", in: "/tenants")
-        #expect(backup.exitCode == 0, "\(backup.error)")
+        try run("backup", "a.moonpool", "a.moonpool.backup-1", in: "/tenants").expectSuccess()
         let refused = try run(
             "migrate", "up", "*", "--dir", "../migrations", "--fail-on", "drops", "--json",
-            in: "/tenants")
-        #expect(refused.exitCode == 3, "\(refused.output)")
+            in: "/tenants"
+        ).expectExit(3)
         #expect(try MigrationShop.json(refused, "failed") == "2")
         #expect(try MigrationShop.json(refused, "stores[1].error").contains("P.n"))
         let done = try run("migrate", "up", "*", "--dir", "../migrations", "--json", in: "/tenants")
-        #expect(done.exitCode == 0, "\(done.output)")
+            .expectSuccess()
         #expect(try MigrationShop.json(done, "migrated") == "2")
         let schema = try run("schema", "a.moonpool.backup-1", in: "/tenants")
         #expect(schema.output.contains("n "), "\(schema.output)")
@@ -334,13 +303,10 @@ import Testing
             return { schema = { P = { id = "int primary" } }, up = function(m) os.exit(0) end }
             """,
         ])
-        let first = try shop.migrate("up", "--to", "1", "--json")
-        #expect(first.exitCode == 0)
+        let first = try shop.migrate("up", "--to", "1", "--json").expectSuccess()
         #expect(first.error == "hello\t1\nthere\n")
         #expect(try MigrationShop.json(first, "applied[1].number") == "1")
-        let exit = try shop.migrate("up")
-        #expect(exit.exitCode == 1)
-        #expect(exit.error.contains("os.exit ends the process"), "\(exit.error)")
+        try shop.migrate("up").expectError("os.exit ends the process")
     }
 
     @Test func `SIGTERM rolls back and reports as JSON`() throws {
@@ -352,13 +318,10 @@ import Testing
             }
             """
         ])
-        let process = try Subprocess(
-            Tool.path, ["migrate", "up", shop.store, "--dir", "migrations", "--json"],
-            in: shop.folder.path)
+        let process = try shop.start("up", "--json")
         try process.wait { process.error.contains("begun") }
         process.send(SIGTERM)
-        let outcome = try process.finish()
-        #expect(outcome.exitCode == 143, "\(outcome.error)")
+        let outcome = try process.finish().expectExit(143)
         #expect(try MigrationShop.json(outcome, "error.code") == "interrupted")
         #expect(try MigrationShop.json(outcome, "error.file") == "migrations/0001_people.lua")
     }
@@ -378,15 +341,12 @@ import Testing
 
     @Test func `SIGTERM ends the wait for the write lock`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         let writer = try writer(shop)
-        let up = try Subprocess(
-            Tool.path, ["migrate", "up", shop.store, "--dir", "migrations", "--json"],
-            in: shop.folder.path)
+        let up = try shop.start("up", "--json")
         try up.wait { up.error.contains("waiting for process") }
         up.send(SIGTERM)
-        let outcome = try up.finish()
-        #expect(outcome.exitCode == 143, "\(outcome.error)")
+        let outcome = try up.finish().expectExit(143)
         #expect(try MigrationShop.json(outcome, "error.code") == "interrupted")
         writer.send(SIGKILL)
         _ = try writer.finish()
@@ -395,10 +355,7 @@ import Testing
     @Test func `SIGTERM stops the migration of many stores`() throws {
         let shop = try MigrationShop([MigrationShop.first])
         for name in ["a", "b", "c"] {
-            let up = try Tool.run(
-                ["migrate", "up", "\(name).moonpool", "--dir", "migrations"],
-                in: shop.folder.path)
-            #expect(up.exitCode == 0)
+            try shop.migrateFolder("up", "\(name).moonpool").expectSuccess()
         }
         try shop.write(
             "return { changes = { Person = { note = 'string?' } }, "
@@ -409,29 +366,25 @@ import Testing
             in: shop.folder.path)
         try fleet.wait { fleet.error.contains("begun") }
         fleet.send(SIGTERM)
-        let outcome = try fleet.finish()
-        #expect(outcome.exitCode == 143, "\(outcome.error)")
+        let outcome = try fleet.finish().expectExit(143)
         #expect(try MigrationShop.json(outcome, "error.code") == "interrupted")
         #expect(try MigrationShop.json(outcome, "stores[1].state") == "interrupted")
         #expect(try MigrationShop.json(outcome, "not_started") == "2")
         for name in ["a", "b", "c"] {
-            let status = try Tool.run(
-                ["migrate", "status", "\(name).moonpool", "--dir", "migrations"],
-                in: shop.folder.path)
+            let status = try shop.migrateFolder("status", "\(name).moonpool")
             #expect(status.lines.last == "1 pending, schema version 1", "\(status.output)")
         }
     }
 
     @Test func `a lock timeout is an error`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         let writer = try writer(shop)
-        let up = try shop.migrate("up", "--lock-timeout", "0", "--json")
-        #expect(up.exitCode == 1)
+        let up = try shop.migrate("up", "--lock-timeout", "0", "--json").expectExit(1)
         #expect(try MigrationShop.json(up, "error.code") == "limit_exceeded")
         writer.send(SIGKILL)
         _ = try writer.finish()
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
     }
 
     @Test func `backups are kept up to a number, and a failed up leaves none`() throws {
@@ -443,10 +396,10 @@ import Testing
                     "  down = function(m) m:each('Person', function(o, n) n.age = tostring(o.age) end) end,\n  up = function(m)"
             ),
         ])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         for _ in 1...3 {
-            #expect(try shop.migrate("down", "--no-backup").exitCode == 0)
-            #expect(try shop.migrate("up", "--backup", "--keep", "2").exitCode == 0)
+            try shop.migrate("down", "--no-backup").expectSuccess()
+            try shop.migrate("up", "--backup", "--keep", "2").expectSuccess()
         }
         let backups = TemporaryFolder.names(in: shop.folder.path).filter { $0.contains(".backup-") }
         #expect(backups.count == 2, "\(backups)")
@@ -477,14 +430,9 @@ import Testing
         let second = MigrationShop.second.replacing(
             "Person.last\"", with: "Person.last\", \"\(name)\"")
         let shop = try MigrationShop([MigrationShop.first, second, MigrationShop.third])
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 1)
-        #expect(
-            up.error.contains("drops contains '\(name)', which neither schema declares"),
-            "\(up.error)")
-        #expect(up.error.contains(hint), "\(up.error)")
-        let check = try shop.migrate("check")
-        #expect(check.exitCode == 2)
+        try shop.migrate("up").expectError(
+            "drops contains '\(name)', which neither schema declares", hint)
+        let check = try shop.migrate("check").expectExit(2)
         #expect(
             check.lines.last?.hasPrefix("2 pending, 1 problem, schema version 1") == true,
             "\(check.output)")
@@ -499,14 +447,14 @@ import Testing
             """
         let second = "return { \(declarations) }"
         let shop = try MigrationShop([first, second])
-        return try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
+        return try shop.test()
     }
 
     @Test func `a down that does not restore everything fails its test`() throws {
         let outcome = try tested(
             "changes = {}, up = function(m) m:each('Pet', function(o, n) n.name = o.name .. '!' end) end, "
-                + "down = function(m) end")
-        #expect(outcome.exitCode == 1)
+                + "down = function(m) end"
+        ).expectExit(1)
         #expect(
             outcome.lines.contains("failed  0002 names: generated objects"), "\(outcome.output)")
         #expect(
@@ -535,8 +483,7 @@ import Testing
     func `a down that restores all values without declared loss passes its test`(
         declarations: String
     ) throws {
-        let outcome = try tested(declarations)
-        #expect(outcome.exitCode == 0, "\(outcome.output)")
+        let outcome = try tested(declarations).expectSuccess()
         #expect(
             outcome.lines.contains("ok      0002 names: generated objects"), "\(outcome.output)")
     }
@@ -546,8 +493,7 @@ import Testing
         let second =
             "return { changes = { Toy = { note = { type = 'string', default = '' } } }, down = function(m) end }"
         let shop = try MigrationShop([first, second])
-        let outcome = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
-        #expect(outcome.exitCode == 1)
+        let outcome = try shop.test().expectExit(1)
         #expect(
             outcome.output.contains("after up and down, 'Toy.note' of Toy"), "\(outcome.output)")
     }
@@ -555,8 +501,7 @@ import Testing
     @Test func `generated objects that up rejects are reported as skipped`() throws {
         let outcome = try tested(
             "changes = {}, up = function(m) m:each('Pet', function(o, n) error 'never' end) end, down = function(m) end"
-        )
-        #expect(outcome.exitCode == 0, "\(outcome.output)")
+        ).expectSuccess()
         #expect(
             outcome.lines.contains("skipped 0002 names: generated objects"), "\(outcome.output)")
         #expect(outcome.output.contains("up rejects them: "))

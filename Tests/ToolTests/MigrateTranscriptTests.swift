@@ -38,12 +38,10 @@ import Testing
               cp -R "$1" $copy
             done
             """
-        let made = try Subprocess(
-            "/bin/sh",
-            ["-ec", script, "sh", "\(folder.path)/start", "\(Self.place)/\(kind).sh"],
+        try Subprocess(
+            "/bin/sh", ["-ec", script, "sh", "\(folder.path)/start", "\(Self.place)/\(kind).sh"],
             environment: ["MOONPOOL": Tool.path]
-        ).finish()
-        #expect(made.exitCode == 0, "\(made.error)")
+        ).finish().expectSuccess()
         let before = try Self.content("\(folder.path)/start")
         var lines: [String] = []
         for (command, copy) in zip(commands, copies) {

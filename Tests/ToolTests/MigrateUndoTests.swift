@@ -76,17 +76,16 @@ import Testing
         """
 
     private func write(_ code: String, _ shop: MigrationShop) throws {
-        let outcome = try Tool.run([
+        try Tool.run([
             "-e", "local s = moonpool.open(arg[1]) s:write(function() \(code) end)", "-",
             shop.store,
-        ])
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        ]).expectSuccess()
     }
 
     /// A store that was filled, migrated and then written to.
     private func written(_ code: String = later) throws -> MigrationShop {
         let shop = try MigrationShop([Self.first])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         try write(Self.fill, shop)
         try shop.write(Self.second, to: "0002_names.lua")
         let up = try shop.migrate("up")
@@ -104,7 +103,7 @@ import Testing
                 Inv = { id = "int primary", street = "string?", zip = "Zip" } } }
             """
         ])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         try write("s:create('Inv', { id = 1, street = 'S', zip = { code = 1 } })", shop)
         try shop.write(
             """
@@ -115,7 +114,7 @@ import Testing
                 m:delete_property("Inv", "street")
               end }
             """, to: "0002_embedded.lua")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         try write(
             """
             local inv = s:object("Inv", 1)
@@ -135,8 +134,7 @@ import Testing
 
     @Test func `undo applies later writes to the restored backup`() throws {
         let shop = try written()
-        let undo = try shop.migrate("undo")
-        #expect(undo.exitCode == 0, "\(undo.error)")
+        let undo = try shop.migrate("undo").expectSuccess()
         #expect(undo.lines.contains { $0.hasPrefix("kept 1 commit made since: 2 objects created") })
         for line in [
             "  not kept: 1 value of Person.mail: the schema before the migration does not have it",
@@ -162,18 +160,17 @@ import Testing
         let outcome = try Tool.run(["-e", script, "-", shop.store])
         #expect(outcome.error == "")
         for store in [shop.store, shop.store + ".undone-2"] {
-            let check = try Tool.run(["check", store])
-            #expect(check.exitCode == 0, "\(check.output)")
+            try Tool.run(["check", store]).expectSuccess()
         }
         let left = TemporaryFolder.names(in: shop.folder.path).filter { $0.contains(".undo-") }
         #expect(left.isEmpty, "\(left)")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         #expect(try shop.value("store:object('Person', 1).age") == "99")
     }
 
     @Test func `a backup of a migration through a symbolic link is next to the file`() throws {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         try shop.write(
             """
             return {
@@ -186,11 +183,10 @@ import Testing
         try #require(symlink(shop.store, link) == 0)
         let up = try Tool.run(["migrate", "up", link, "--dir", shop.migrations, "--backup"])
         #expect(up.lines.contains("  backup: \(shop.store).backup-3"), "\(up.error)\(up.output)")
-        #expect(try shop.migrate("undo").exitCode == 0)
+        try shop.migrate("undo").expectSuccess()
         let again = ["migrate", "up", link, "--dir", shop.migrations, "--backup"]
-        #expect(try Tool.run(again).exitCode == 0)
-        let undo = try Tool.run(["migrate", "undo", link, "--dir", shop.migrations])
-        #expect(undo.exitCode == 0, "\(undo.error)")
+        try Tool.run(again).expectSuccess()
+        try Tool.run(["migrate", "undo", link, "--dir", shop.migrations]).expectSuccess()
         let names = TemporaryFolder.names(in: elsewhere.path).filter { !$0.hasPrefix(".") }
         #expect(names == ["link.moonpool"])
         #expect(target(of: link) == shop.store)
@@ -229,14 +225,12 @@ import Testing
 
     @Test func `undo reports a history without the later writes`() throws {
         let shop = try written("P = nil")
-        let writing = try Tool.run([
+        try Tool.run([
             "-e",
             "local s = moonpool.open { path = arg[1], history = 2 } for i = 1, 200 do "
                 + "s:write(function() s:object('Person', 1).age = i end) end", "-", shop.store,
-        ])
-        #expect(writing.exitCode == 0, "\(writing.error)")
-        let undo = try shop.migrate("undo")
-        #expect(undo.exitCode == 0)
+        ]).expectSuccess()
+        let undo = try shop.migrate("undo").expectSuccess()
         #expect(
             undo.output.contains("because the history of the store does not contain all of them"),
             "\(undo.output)")
@@ -254,30 +248,28 @@ import Testing
         let shop = try MigrationShop([
             #"return { schema = { P = { code = "string primary", id = "int" } } }"#
         ])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         try write("s:create('P', { code = 'a', id = 1 })", shop)
         try shop.write(
             #"return { schema = { P = { code = "string", id = "int primary" } }, up = function(m) m:each("P", function() end) end }"#,
             to: "0002_key.lua")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         try write(
             "s:create('P', { code = 'a', id = 2 }) s:create('P', { code = 'b', id = 3 })", shop)
-        let undo = try shop.migrate("undo")
-        #expect(undo.exitCode == 0, "\(undo.error)")
+        let undo = try shop.migrate("undo").expectSuccess()
         #expect(
             undo.output.contains("not kept: 1 object of P: 'P' already has an object with code = "))
         #expect(try shop.value("#store:objects('P') .. store:object('P', 'b').id") == "23")
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        try Tool.run(["check", shop.store]).expectSuccess()
     }
 
     @Test func `undo of down keeps later writes too`() throws {
         let shop = try written("P = nil")
-        #expect(try shop.migrate("down").exitCode == 0)
+        try shop.migrate("down").expectSuccess()
         try write(
             "s:object('Person', 1).phone = 'later' s:object('Person', 3).friend = s:object('Person', 1)",
             shop)
-        let undo = try shop.migrate("undo")
-        #expect(undo.exitCode == 0, "\(undo.error)")
+        let undo = try shop.migrate("undo").expectSuccess()
         #expect(undo.output.contains("not kept: 1 value of Person.phone"), "\(undo.output)")
         #expect(
             try shop.value("store:object('Person', 3).friend.name .. store.schema_version")
@@ -286,8 +278,7 @@ import Testing
 
     @Test func `down translates later writes and counts dropped ones`() throws {
         let shop = try written()
-        let down = try shop.migrate("down")
-        #expect(down.exitCode == 0, "\(down.error)")
+        let down = try shop.migrate("down").expectSuccess()
         #expect(
             down.lines.contains(
                 "  dropped: 1 value of Person.mail, 1 of them written since the migration"),
@@ -299,7 +290,7 @@ import Testing
 
     @Test func `only a migration that can overwrite values makes a backup`() throws {
         let shop = try MigrationShop([MigrationShop.first])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         try shop.write(
             """
             return { changes = { Person = { given = "string", note = "string?" } },
@@ -311,7 +302,7 @@ import Testing
             "return { changes = {}, up = function(m) m:each('Person', function(o, n) n.last = '' end) end }",
             to: "0003_erase.lua")
         #expect(try shop.migrate("up").lines.contains("  backup: \(shop.store).backup-2"))
-        #expect(try shop.migrate("undo").exitCode == 0)
+        try shop.migrate("undo").expectSuccess()
         #expect(try shop.value("store:object('Person', 2).last") == "L2")
     }
 }

@@ -62,6 +62,23 @@ struct MigrationShop {
             ["migrate", command, store, "--dir", "migrations"] + options, in: folder.path)
     }
 
+    /// Starts `moonpool migrate COMMAND STORE --dir …`.
+    func start(_ command: String, _ options: String...) throws -> Subprocess {
+        try Subprocess(
+            Tool.path, ["migrate", command, store, "--dir", "migrations"] + options,
+            in: folder.path)
+    }
+
+    /// Runs `moonpool migrate COMMAND … --dir …`, which needs no store or has its name as an option.
+    func migrateFolder(_ words: String...) throws -> Tool.Outcome {
+        try Tool.run(["migrate"] + words + ["--dir", "migrations"], in: folder.path)
+    }
+
+    /// Runs `moonpool migrate test`.
+    func test(_ options: String...) throws -> Tool.Outcome {
+        try Tool.run(["migrate", "test", "migrations"] + options, in: folder.path)
+    }
+
     /// Returns the value of an expression that uses `store`.
     func value(_ expression: String) throws -> String {
         let outcome = try Tool.run([
@@ -73,8 +90,7 @@ struct MigrationShop {
 
     /// Returns the export of a store.
     static func export(_ store: String, _ options: String...) throws -> String {
-        let outcome = try Tool.run(["export", store, "-"] + options)
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let outcome = try Tool.run(["export", store, "-"] + options).expectSuccess()
         return outcome.output
     }
 

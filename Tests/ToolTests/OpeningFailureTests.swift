@@ -12,8 +12,7 @@ import Testing
 
     @Test func `A missing script after a store is an error`() throws {
         let folder = try TemporaryFolder()
-        let outcome = try Tool.run(["zoo.moonpool", "nowhere.lua"], in: folder.path)
-        #expect(outcome.exitCode == 1 && outcome.error.contains("nowhere.lua"))
+        try Tool.run(["zoo.moonpool", "nowhere.lua"], in: folder.path).expectError("nowhere.lua")
     }
 
     @Test func `A malformed data file is refused with its error`() throws {
@@ -25,8 +24,7 @@ import Testing
 
     @Test func `A file with the name of a similar command runs as a script`() throws {
         let folder = try TemporaryFolder()
-        let missing = try Tool.run(["nothing-like-it"], in: folder.path)
-        #expect(missing.exitCode == 1 && missing.error.contains("nothing-like-it"))
+        try Tool.run(["nothing-like-it"], in: folder.path).expectError("nothing-like-it")
         _ = try folder.write("print 'mine'", to: "stat")
         #expect(try Tool.run(["stat"], in: folder.path).output == "mine\n")
     }

@@ -27,15 +27,14 @@ import Testing
 
     @Test func `An export opens with its classes`() throws {
         let folder = try TemporaryFolder()
-        let made = try Tool.run(
+        try Tool.run(
             ["zoo.moonpool"],
             input: """
                 store:define { Cat = { name = "string" }, Dog = { name = "string" } }
                 store:write(function() store:create("Dog", { name = "Rex" }) end)
-                """, in: folder.path)
-        #expect(made.exitCode == 0, "\(made.error)")
-        let exported = try Tool.run(["export", "zoo.moonpool", "zoo.json"], in: folder.path)
-        #expect(exported.exitCode == 0, "\(exported.error)")
+                """, in: folder.path
+        ).expectSuccess()
+        try Tool.run(["export", "zoo.moonpool", "zoo.json"], in: folder.path).expectSuccess()
         let outcome = try Tool.run(
             ["zoo.json"], input: "print(store:objects('Dog')[1].name)\n", in: folder.path)
         #expect(outcome.lines.last == "Rex", "\(outcome.output)\(outcome.error)")
@@ -81,31 +80,27 @@ import Testing
             ["zoo.moonpool", "-e", "print(#store:objects 'Dog')"],
             ["-e", "n = #store:objects 'Dog'", "zoo.moonpool", "-e", "print(n)"],
         ] {
-            let outcome = try Tool.run(words, in: folder.path)
+            let outcome = try Tool.run(words, in: folder.path).expectSuccess()
             #expect(outcome.output == "0\n", "\(words): \(outcome.error)")
-            #expect(outcome.exitCode == 0)
         }
         let script = try Tool.run(
             ["dogs.csv", "--read-only", "-e", "n = #store:objects 'Dogs'", "script.lua", "-e"],
             in: folder.path)
         #expect(script.output.hasSuffix("\n2\tscript.lua\tdogs.csv\t-e\n"), "\(script.output)")
-        let unknown = try Tool.run(["zoo.moonpool", "--nonsense"], in: folder.path)
-        #expect(unknown.exitCode == 1)
-        #expect(unknown.error.contains("unrecognized option '--nonsense'"))
+        try Tool.run(["zoo.moonpool", "--nonsense"], in: folder.path).expectError(
+            "unrecognized option '--nonsense'")
     }
 
     @Test func `A misspelled command gets a suggestion`() throws {
-        let outcome = try Tool.run(["exprot", "zoo.moonpool"])
+        let outcome = try Tool.run(["exprot", "zoo.moonpool"]).expectExit(64)
         #expect(
             outcome.error
                 == "moonpool: there is no file or command 'exprot'; did you mean 'moonpool export'?\n"
         )
-        #expect(outcome.exitCode == 64)
     }
 
     @Test func `A short option prints the help`() throws {
-        let short = try Tool.run(["-h"])
-        #expect(short.exitCode == 0)
+        let short = try Tool.run(["-h"]).expectSuccess()
         #expect(short.output == (try Tool.run(["--help"]).output))
         #expect(short.output.contains("USAGE: moonpool"))
     }

@@ -34,7 +34,7 @@ struct StillScheduler: Scheduler {
         throws
     {
         let shop = try MigrationShop()
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         let store = try Store(
             StoreConfiguration(.file(shop.store)), scheduler: StillScheduler())
         defer { store.close() }
@@ -46,8 +46,7 @@ struct StillScheduler: Scheduler {
         #expect(programs.map(\.command) == ["moonpool", "moonpool"])
         #expect(programs.map(\.schemaVersions) == [[1], [1]])
 
-        let up = try shop.migrate("up", "--to", "2")
-        #expect(up.exitCode == 0, "\(up.error)")
+        let up = try shop.migrate("up", "--to", "2").expectSuccess()
         #expect(
             up.error.contains(
                 "3 processes have the file open; their writes wait until the migration ends\n"),

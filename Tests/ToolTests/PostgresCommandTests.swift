@@ -12,10 +12,9 @@ struct PostgresCommandTests {
         let database = try PostgresWorld()
         let first = try Tool.run(["export", store, database.address])
         #expect(first.output.hasPrefix("2 objects → postgres://postgres@"), "\(first.error)")
-        let again = try Tool.run(["export", store, database.address])
-        #expect(again.exitCode == 1 && again.error.contains("add --upsert"))
-        #expect(try Tool.run(["export", store, database.address, "--upsert"]).exitCode == 0)
-        #expect(try Tool.run(["export", store, database.address, "--replace"]).exitCode == 0)
+        try Tool.run(["export", store, database.address]).expectError("add --upsert")
+        try Tool.run(["export", store, database.address, "--upsert"]).expectSuccess()
+        try Tool.run(["export", store, database.address, "--replace"]).expectSuccess()
         let copy = folder.path + "/copy.moonpool"
         let taken = try Tool.run(["import", copy, database.address])
         #expect(taken.output == "new class Dog\n2 created, 0 updated\n", "\(taken.error)")

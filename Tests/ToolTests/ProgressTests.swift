@@ -54,7 +54,7 @@ import Testing
     @Test func `a narrow terminal shows a line that does not wrap`() throws {
         let rows = try people(300_000)
         let store = folder.path + "/people.moonpool"
-        #expect(try Tool.run(["import", store, rows, "--class", "Person"]).exitCode == 0)
+        try Tool.run(["import", store, rows, "--class", "Person"]).expectSuccess()
         let terminal = try terminal(
             30, ["export", store, folder.path + "/out.csv", "--class", "Person"])
         #expect(try terminal.exitCode(seconds: 120) == 0)

@@ -101,10 +101,8 @@ import Testing
         let last = try folder.write(
             open + "store:write(function() store:create(\"Entry\", { id = -1 }) end)",
             to: "last.lua")
-        let ended = try Tool.run([last, store])
-        #expect(ended.exitCode == 0, "\(ended.error)")
-        let outcome = try observing.finish()
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        try Tool.run([last, store]).expectSuccess()
+        let outcome = try observing.finish().expectSuccess()
         #expect(outcome.lines.last?.hasPrefix("seen all of") == true)
         #expect(!outcome.output.contains("process"))
     }

@@ -10,8 +10,7 @@ import Testing
         let folder = try TemporaryFolder()
         for session in sessions {
             let path = try folder.write(session, to: "session.txt")
-            let outcome = try Tool.run(["transcript", path])
-            #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.error)")
+            try Tool.run(["transcript", path]).expectSuccess()
         }
     }
 
@@ -19,8 +18,7 @@ import Testing
         let catalog = try #require(
             ReadmeTests.catalogs.first { $0.hasSuffix("/Moonpool.docc") })
         let resources = "\(Tool.root)/\(catalog)/Resources"
-        let session = try Tool.run(["transcript", resources + "/session.txt"])
-        #expect(session.exitCode == 0, "\(session.output)\(session.error)")
+        try Tool.run(["transcript", resources + "/session.txt"]).expectSuccess()
         let picture = try Tool.run([
             Tool.root + "/scripts/picture.lua", resources + "/session.txt",
         ])
@@ -32,15 +30,13 @@ import Testing
 
     @Test func `a missing or empty transcript is an error`() throws {
         let folder = try TemporaryFolder()
-        #expect(try Tool.run(["transcript"]).exitCode == 64)
-        let missing = try Tool.run(["transcript", "/nowhere"])
-        #expect(missing.exitCode == 1)
+        try Tool.run(["transcript"]).expectExit(64)
+        let missing = try Tool.run(["transcript", "/nowhere"]).expectExit(1)
         #expect(missing.error == "moonpool: cannot read /nowhere: No such file or directory\n")
         let empty = try folder.write("nothing\n", to: "empty.txt")
-        let outcome = try Tool.run(["transcript", empty])
-        #expect(outcome.exitCode == 1)
+        let outcome = try Tool.run(["transcript", empty]).expectExit(1)
         #expect(outcome.output == "\(empty): no entries found\n")
-        #expect(try Tool.run(["transcript", "--patience", "-1", empty]).exitCode == 64)
+        try Tool.run(["transcript", "--patience", "-1", empty]).expectExit(64)
     }
 
     @Test func `a session recorded from its middle keeps the numbers of its entries`()
@@ -53,7 +49,7 @@ import Testing
             moonpool> error 'x'
             entry 3:1: x
             """, to: "session.txt")
-        #expect(try Tool.run(["transcript", "--patience", "0", path]).exitCode == 0)
+        try Tool.run(["transcript", "--patience", "0", path]).expectSuccess()
     }
 
     @Test func `a difference is shown with the expected output`() throws {
@@ -75,8 +71,7 @@ import Testing
             moonpool> f()
             3
             """, to: "session.txt")
-        let outcome = try Tool.run(["transcript", "--patience", "0", path])
-        #expect(outcome.exitCode == 1)
+        let outcome = try Tool.run(["transcript", "--patience", "0", path]).expectExit(1)
         #expect(
             outcome.output == """
                 \(path):6:

@@ -60,13 +60,13 @@ import Testing
         try #require(mkdir(folder.path + "/migrations", 0o755) == 0)
         _ = try folder.write(migration, to: "migrations/0001_full_names.lua")
         let path = folder.path + "/zoo.moonpool"
-        let setUp = try Tool.run(
+        try Tool.run(
             script: """
                 local dog = { id = "int primary", first = "string", last = "string" }
                 local store <close> = moonpool.open { path = arg[1], schema = { Dog = dog } }
                 store:write(function() store:create("Dog", { id = 1, first = "Rex", last = "Lee" }) end)
-                """, arguments: [path])
-        #expect(setUp.exitCode == 0, "\(setUp.error)")
+                """, arguments: [path]
+        ).expectSuccess()
         let commands = try Self.blocks("sh", in: "README.md").joined().split(separator: "\n")
             .filter { $0.hasPrefix("moonpool migrate") }
         #expect(commands.count == 3)
@@ -102,9 +102,8 @@ import Testing
 
     @Test(arguments: scripts) func `every Lua block runs as a script`(page: String) throws {
         for block in try Self.blocks("lua", in: page) {
-            let outcome = try Tool.run(script: block)
+            let outcome = try Tool.run(script: block).expectSuccess()
             #expect(outcome.error == "", "\(block)")
-            #expect(outcome.exitCode == 0)
         }
     }
 

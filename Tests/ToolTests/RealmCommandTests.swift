@@ -46,8 +46,7 @@ struct RealmCommandTests {
     @Test("stats, check and schema read a Realm file and create no file")
     func looking() throws {
         let kennel = try Kennel()
-        let stats = try Tool.run(["stats", kennel.path])
-        #expect(stats.exitCode == 0, "\(stats.error)")
+        let stats = try Tool.run(["stats", kennel.path]).expectSuccess()
         #expect(stats.output.contains("format          24"))
         #expect(stats.output.contains("schema version  3"))
         #expect(stats.output.contains("class_Dog"))
@@ -59,7 +58,7 @@ struct RealmCommandTests {
             "\(check.error)")
         let schema = try Tool.run(["schema", kennel.path])
         #expect(schema.output.contains("\"string indexed\""), "\(schema.output)")
-        #expect(try Tool.run(["schema", kennel.path, "--format", "mermaid"]).exitCode == 0)
+        try Tool.run(["schema", kennel.path, "--format", "mermaid"]).expectSuccess()
         #expect(kennel.others.isEmpty)
     }
 
@@ -106,21 +105,15 @@ struct RealmCommandTests {
             [kennel.path, "--to", target], input: "print(#store:objects 'Dog')")
         #expect(kept.output == "2\n", "\(kept.error)")
         #expect(kennel.others.contains("kept.moonpool"))
-        let wrong = try Tool.run([kennel.path, "-e", "print(1)"])
-        #expect(wrong.exitCode == 64)
-        #expect(wrong.error.contains("Usage: moonpool ["), "\(wrong.error)")
-        let again = try Tool.run([kennel.path, "--to", target], input: "")
-        #expect(again.exitCode == 1)
-        #expect(again.error.contains("already exists"))
+        try Tool.run([kennel.path, "-e", "print(1)"]).expectError("Usage: moonpool [", code: 64)
+        try Tool.run([kennel.path, "--to", target], input: "").expectError("already exists")
     }
 
     @Test("The error for a Realm file opened as a store names the solution")
     func openError() throws {
         let kennel = try Kennel()
-        let outcome = try Tool.run(script: "moonpool.open(arg[1])", arguments: [kennel.path])
-        #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains("is a Realm file, not a store"))
-        #expect(outcome.error.contains("moonpool import"))
+        try Tool.run(script: "moonpool.open(arg[1])", arguments: [kennel.path]).expectError(
+            "is a Realm file, not a store", "moonpool import")
         #expect(kennel.others.isEmpty)
     }
 
@@ -128,25 +121,20 @@ struct RealmCommandTests {
     func plan() throws {
         let kennel = try Kennel()
         let folder = try TemporaryFolder()
-        let planned = try Tool.run(["migrate", "plan", "--dir", folder.path, kennel.path])
-        #expect(planned.exitCode == 0, "\(planned.error)")
+        try Tool.run(["migrate", "plan", "--dir", folder.path, kennel.path]).expectSuccess()
         #expect(TemporaryFolder.names(in: folder.path) == ["0001_from_realm.lua"])
         let store = kennel.folder.path + "/new.moonpool"
-        let up = try Tool.run(["migrate", "up", store, "--dir", folder.path])
-        #expect(up.exitCode == 0, "\(up.error)")
+        try Tool.run(["migrate", "up", store, "--dir", folder.path]).expectSuccess()
         let taken = try Tool.run(["import", store, kennel.path])
         #expect(taken.output.contains("3 created"), "\(taken.error)")
-        let again = try Tool.run(["migrate", "plan", "--dir", folder.path, kennel.path])
-        #expect(again.exitCode == 1)
-        #expect(again.error.contains("already contains migrations"))
+        try Tool.run(["migrate", "plan", "--dir", folder.path, kennel.path]).expectError(
+            "already contains migrations")
     }
 
     @Test("The error for a damaged file names --rescue, which reads the intact objects")
     func rescue() throws {
         let kennel = try Kennel(damaged: true)
-        let refused = try Tool.run(["check", kennel.path])
-        #expect(refused.exitCode == 1)
-        #expect(refused.error.contains("--rescue"))
+        try Tool.run(["check", kennel.path]).expectError("--rescue")
         let store = kennel.folder.path + "/rescued.moonpool"
         let rescued = try Tool.run(["import", store, kennel.path, "--rescue"])
         #expect(rescued.output.contains("3 created"), "\(rescued.error)")
@@ -156,8 +144,6 @@ struct RealmCommandTests {
     @Test("A wrong key and a text that is not a key are different errors")
     func keys() throws {
         let kennel = try Kennel()
-        let outcome = try Tool.run(["stats", kennel.path, "--key", "abc"])
-        #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains("128 hexadecimal digits"))
+        try Tool.run(["stats", kennel.path, "--key", "abc"]).expectError("128 hexadecimal digits")
     }
 }

@@ -138,7 +138,7 @@ struct ReplicationCommandTests {
         let process = try Subprocess(Tool.path, [script, second, server.address])
         try process.wait { process.output.contains("ready") }
         try addDogs(first, 2, 2)
-        #expect(try Tool.run(publishing).exitCode == 0)
+        try Tool.run(publishing).expectSuccess()
         let outcome = try process.finish()
         #expect(outcome.output.contains("arrived\tdog 2"), "\(outcome.output) \(outcome.error)")
         // A process that only reads can open the follower, and observe it.
@@ -171,10 +171,8 @@ struct ReplicationCommandTests {
         try addDogs(first, 4, 4)
         #expect(try Tool.run(["stats", first]).output.contains("lag             1 version\n"))
         server.stop()
-        let failed = try Tool.run([
-            "publish", first, server.address, "--stream", "zoo", "--fail-fast",
-        ])
-        #expect(failed.exitCode == 1 && failed.error.contains("cannot connect to"))
+        try Tool.run(["publish", first, server.address, "--stream", "zoo", "--fail-fast"])
+            .expectError("cannot connect to")
         #expect(
             try Tool.run(["stats", first]).output.contains("last error      cannot connect to"))
     }
@@ -193,7 +191,7 @@ struct ReplicationCommandTests {
         try addDogs(store, 1, 1)
         let process = try Subprocess(Tool.path, ["publish", store] + words, in: folder.path)
         if words[0].hasPrefix("http") {
-            #expect(try process.finish().exitCode == 1)
+            try process.finish().expectExit(1)
         } else {
             // The first attempt to connect has failed.
             try process.wait { process.error.contains("\n") }
@@ -218,20 +216,17 @@ struct ReplicationCommandTests {
         _ = try Tool.run(["publish", paths[0], server.address] + zoo)
         _ = try Tool.run(["follow", server.address, paths[1]] + zoo)
         _ = try Tool.run(["follow", server.address, paths[2]] + zoo)
-        let refused = try Tool.run(["publish", paths[1], server.address] + zoo)
-        #expect(refused.exitCode == 1 && refused.error.contains("--promote"))
-        let promoted = try Tool.run(["follow", server.address, paths[1], "--promote"] + zoo)
-        #expect(promoted.exitCode == 0, "\(promoted.error)")
+        try Tool.run(["publish", paths[1], server.address] + zoo).expectError("--promote")
+        try Tool.run(["follow", server.address, paths[1], "--promote"] + zoo).expectSuccess()
         try addDogs(paths[1], 3, 3)
-        #expect(try Tool.run(["publish", paths[1], server.address] + zoo).exitCode == 0)
-        let old = try Tool.run(["publish", paths[0], server.address] + zoo)
-        #expect(old.exitCode == 1 && old.error.contains("that the store does not have"))
-        #expect(try Tool.run(["follow", server.address, paths[2]] + zoo).exitCode == 0)
+        try Tool.run(["publish", paths[1], server.address] + zoo).expectSuccess()
+        try Tool.run(["publish", paths[0], server.address] + zoo).expectError(
+            "that the store does not have")
+        try Tool.run(["follow", server.address, paths[2]] + zoo).expectSuccess()
         #expect(try export(paths[2]) == export(paths[1]))
-        let rebuilt = try Tool.run(["follow", server.address, paths[0], "--rebuild"] + zoo)
-        #expect(rebuilt.exitCode == 0, "\(rebuilt.error)")
+        try Tool.run(["follow", server.address, paths[0], "--rebuild"] + zoo).expectSuccess()
         #expect(try export(paths[0]) == export(paths[1]))
-        #expect(try Tool.run(["follow", paths[2], "--detach"]).exitCode == 0)
+        try Tool.run(["follow", paths[2], "--detach"]).expectSuccess()
         try addDogs(paths[2], 50, 50)
     }
 
@@ -251,14 +246,14 @@ struct ReplicationCommandTests {
         let migrate = { (command: [String]) in
             try Tool.run(["migrate"] + command + ["--dir", migrations, store])
         }
-        #expect(try migrate(["up", "--to", "1"]).exitCode == 0)
+        try migrate(["up", "--to", "1"]).expectSuccess()
         let add =
             "for id = 1, 2 do store:write(function() store:create('Dog', { id = id, name = 'x' }) end) end"
-        #expect(try Tool.run([store, "-e", add]).exitCode == 0)
+        try Tool.run([store, "-e", add]).expectSuccess()
         let publish = [
             "publish", store, server.address, "--stream", "zoo", "--once", "--fail-fast",
         ]
-        #expect(try Tool.run(publish).exitCode == 0)
+        try Tool.run(publish).expectSuccess()
         let undone = try Tool.run(
             script: """
                 local store = moonpool.open { path = arg[1] }
@@ -268,15 +263,15 @@ struct ReplicationCommandTests {
                 print(#store:objects "Dog")
                 """, arguments: [store])
         #expect(undone.output == "1\n2\n", "\(undone.error)")
-        #expect(try Tool.run(publish).exitCode == 0)
-        #expect(try migrate(["up", "--backup"]).exitCode == 0)
-        #expect(try Tool.run(publish).exitCode == 0)
+        try Tool.run(publish).expectSuccess()
+        try migrate(["up", "--backup"]).expectSuccess()
+        try Tool.run(publish).expectSuccess()
         let outcome = try migrate(["undo"])
         #expect(
             outcome.output.contains("the stream 'zoo' has commits that the store lacks now"),
             "\(outcome.output)\(outcome.error)")
-        #expect(try Tool.run(publish).exitCode == 1)
-        #expect(try Tool.run(publish + ["--adopt"]).exitCode == 0)
+        try Tool.run(publish).expectExit(1)
+        try Tool.run(publish + ["--adopt"]).expectSuccess()
     }
 
     @Test func `a second publisher stops with an error`() throws {

@@ -34,9 +34,8 @@ import Testing
                     end)
                     """
             ),
-        ])
+        ]).expectSuccess()
         #expect(outcome.error == "")
-        #expect(outcome.exitCode == 0)
         #expect(outcome.lines.sorted() == ["reader\t3", "writer\ttrue"])
     }
 
@@ -45,12 +44,9 @@ import Testing
         let outcome = try run([
             ("good", "moonpool.after(0.05, function() print 'good is done' end)"),
             ("bad", "error 'broken'"), ("worse", "os.exit(7)"),
-        ])
-        #expect(outcome.exitCode == 1)
+        ]).expectError("bad.lua:1: broken")
         #expect(outcome.output == "good is done\n")
-        #expect(outcome.error.contains("bad.lua:1: broken"))
-        let other = try run([("worse", "os.exit(7)"), ("bad", "error 'broken'")])
-        #expect(other.exitCode == 7)
+        try run([("worse", "os.exit(7)"), ("bad", "error 'broken'")]).expectExit(7)
     }
 
     @Test(arguments: [("os.exit(3)", 3), ("error 'x'", 1)])
@@ -89,10 +85,8 @@ import Testing
             ("a", "print(arg[0]:match '[^/]*$', #arg, ...)"), ("b", "print(#arg)"),
         ])
         #expect(outcome.lines.sorted() == ["0", "a.lua\t0"])
-        let missing = try Tool.run(["run", "/no-such-folder/x.lua"])
-        #expect(missing.exitCode == 1)
-        #expect(missing.error.contains("/no-such-folder/x.lua"))
-        #expect(try Tool.run(["run"]).exitCode == 64)
+        try Tool.run(["run", "/no-such-folder/x.lua"]).expectError("/no-such-folder/x.lua")
+        try Tool.run(["run"]).expectExit(64)
     }
 
     @Test func `lines are labeled on request and never mixed`() throws {
@@ -112,25 +106,23 @@ import Testing
     @Test func `confinement applies to each script of a run`() throws {
         let outcome = try run(
             [("a", "print(io, #arg)"), ("b", "print(pcall(moonpool.open, 'zoo.moonpool'))")],
-            options: ["--sandbox"])
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+            options: ["--sandbox"]
+        ).expectSuccess()
         #expect(outcome.output.contains("nil\t0\n"))
         #expect(outcome.output.contains("false\tthis script is not allowed to use the file "))
         let busy = try run(
             [
                 ("busy", "while true do pcall(function() while true do end end) end"),
                 ("other", "moonpool.after(0.3, function() print 'other is done' end)"),
-            ], options: ["--time-limit", "2s"])
-        #expect(busy.exitCode == 124)
+            ], options: ["--time-limit", "2s"]
+        ).expectError("busy.lua:1: in ", code: 124)
         #expect(busy.output == "other is done\n")
-        #expect(busy.error.contains("busy.lua:1: in "))
         let greedy = "local t = {} for i = 1, 1e9 do t[i] = {i} end"
         let memory = try run(
             [("greedy", greedy), ("modest", "print(#('x'):rep(1000))")],
-            options: ["--memory=2M", "--labels"])
-        #expect(memory.exitCode == 1)
+            options: ["--memory=2M", "--labels"]
+        ).expectError("not enough memory")
         #expect(memory.output == "[modest] 1000\n")
-        #expect(memory.error.contains("not enough memory"))
     }
 
     @Test func `allowed folders and read-only stores apply to all scripts`() throws {
@@ -153,10 +145,9 @@ import Testing
         ["--socket", "/tmp/s"], ["--sandbox=yes"], ["--log-level", "loud"], ["--memory"],
     ])
     func `invalid options are refused before anything runs`(_ options: [String]) throws {
-        let outcome = try run([("a", "print 'ran'")], options: options)
-        #expect(outcome.exitCode == 64)
+        let outcome = try run([("a", "print 'ran'")], options: options).expectError(
+            String(options[0].prefix { $0 != "=" }), code: 64)
         #expect(outcome.output == "")
-        #expect(outcome.error.contains(options[0].split(separator: "=")[0]))
     }
 
     @Test func `attach selects a script by name or number`() throws {
@@ -181,8 +172,7 @@ import Testing
         #expect(try ask([]).output == "this is 'first'; --script shows second\n\"first\"\n")
         #expect(try ask(["--script", "second"]).output == "\"second\"\n")
         #expect(try ask(["--script", "1"]).output == "\"first\"\n")
-        let unknown = try ask(["--script", "third"])
-        #expect(unknown.exitCode == 1)
+        let unknown = try ask(["--script", "third"]).expectExit(1)
         #expect(
             unknown.error
                 == "moonpool: unknown script 'third'; running scripts: first, second\n")
@@ -192,7 +182,7 @@ import Testing
         #expect(left.error.contains("ended"))
         #expect(try ask([]).output == "this is 'second'\n\"second\"\n")
         process.send(SIGINT)
-        #expect(try process.finish().exitCode == 130)
+        try process.finish().expectExit(130)
     }
 
     @Test func `Ctrl-C stops all scripts and their workers`() throws {
@@ -216,8 +206,7 @@ import Testing
             #expect(answer.output == "1\n")
         }
         process.send(SIGINT)
-        let outcome = try process.finish()
-        #expect(outcome.exitCode == 130)
+        let outcome = try process.finish().expectExit(130)
         #expect(outcome.error == "")
     }
 
@@ -234,7 +223,7 @@ import Testing
             ], in: folder.path)
         try process.wait { process.output.contains("started") }
         process.send(SIGINT)
-        #expect(try process.finish().exitCode == 130)
+        try process.finish().expectExit(130)
     }
 
     /// The test's threads block all signals, like those of a program with a thread pool, and child processes inherit
@@ -266,13 +255,11 @@ import Testing
                 end)
                 w:join()
                 print "continues"
-                """)
-        #expect(outcome.exitCode == 1)
+                """
+        ).expectError(
+            "error in worker 'cache': ", "script.lua:2: broken", "> 2 |     error \"broken\"",
+            "stack traceback:")
         #expect(outcome.output == "continues\n")
-        #expect(outcome.error.contains("error in worker 'cache': "))
-        #expect(outcome.error.contains("script.lua:2: broken"))
-        #expect(outcome.error.contains("> 2 |     error \"broken\""))
-        #expect(outcome.error.contains("stack traceback:"))
     }
 
     @Test func `os exit ends the process with its workers, also in a callback of luv`() throws {
@@ -281,11 +268,11 @@ import Testing
                 moonpool.worker("busy", function() while true do end end)
                 setmetatable({}, { __gc = function() print "closed" end })
                 os.exit(3, true)
-                """)
-        #expect(outcome.exitCode == 3)
+                """
+        ).expectExit(3)
         #expect(outcome.output == "closed\n")
         let code =
             "local uv = require 'luv' uv.new_timer():start(0, 0, function() os.exit(4, true) end)"
-        #expect(try Tool.run(["-e", code]).exitCode == 4)
+        try Tool.run(["-e", code]).expectExit(4)
     }
 }

@@ -25,27 +25,24 @@ import Testing
 
     func fill() throws {
         let script = try folder.write(Self.writer, to: "writer.lua")
-        let outcome = try Tool.run([script, store])
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        try Tool.run([script, store]).expectSuccess()
     }
 
     @Test func `the schema as Lua defines the same classes`() throws {
         try fill()
-        let first = try Tool.run(["schema", store])
-        #expect(first.exitCode == 0, "\(first.error)")
+        let first = try Tool.run(["schema", store]).expectSuccess()
         #expect(first.error == "")
         let script = try folder.write(first.output, to: "schema.lua")
         let copy = folder.path + "/copy.moonpool"
-        let made = try Tool.run(
-            ["-e", "moonpool.open { path = arg[2], schema = dofile(arg[1]) }", "-", script, copy])
-        #expect(made.exitCode == 0, "\(made.error)")
+        try Tool.run([
+            "-e", "moonpool.open { path = arg[2], schema = dofile(arg[1]) }", "-", script, copy,
+        ]).expectSuccess()
         #expect(try Tool.run(["schema", copy]).output == first.output)
         // The file accepts the schema without a migration.
-        let same = try Tool.run([
+        try Tool.run([
             "-e", "moonpool.open { path = arg[2], schema_version = 3, schema = dofile(arg[1]) }",
             "-", script, store,
-        ])
-        #expect(same.exitCode == 0, "\(same.error)")
+        ]).expectSuccess()
     }
 
     @Test func `other formats and single classes are shown`() throws {
@@ -65,16 +62,14 @@ import Testing
             ("mermaid", "erDiagram\n"), ("dot", "digraph schema {\n"),
             ("json", "{\"schema_version\":3,\"classes\":["), ("luals", "---@meta\n"),
         ] {
-            let outcome = try Tool.run(["schema", store, "--format", format])
+            let outcome = try Tool.run(["schema", store, "--format", format]).expectSuccess()
             #expect(outcome.output.hasPrefix(start), "\(format)")
-            #expect(outcome.exitCode == 0)
         }
     }
 
     @Test func `statistics are shown as text and as JSON`() throws {
         try fill()
-        let outcome = try Tool.run(["stats", store])
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let outcome = try Tool.run(["stats", store]).expectSuccess()
         #expect(outcome.output.hasPrefix("\(store)\n  version         "))
         for part in [
             "schema version  3\n", "objects         502\n", "Address (embedded)", "500 objects",
@@ -92,7 +87,7 @@ import Testing
     }
 
     @Test func `an empty store has an empty schema and no classes`() throws {
-        #expect(try Tool.run(["-e", "moonpool.open(arg[1])", "-", store]).exitCode == 0)
+        try Tool.run(["-e", "moonpool.open(arg[1])", "-", store]).expectSuccess()
         #expect(try Tool.run(["schema", store]).output == "return {}\n")
         #expect(try Tool.run(["stats", store]).output.contains("objects         0\n"))
     }
@@ -104,10 +99,8 @@ import Testing
         command: String
     ) throws {
         func fails(_ words: [String], _ expected: String) throws {
-            let outcome = try Tool.run([command] + words)
-            #expect(outcome.exitCode == 1)
+            let outcome = try Tool.run([command] + words).expectError(expected)
             #expect(outcome.output == "")
-            #expect(outcome.error.contains(expected), "\(outcome.error)")
             #expect(outcome.lines.isEmpty)
             #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
         }
@@ -129,13 +122,10 @@ import Testing
 
     @Test func `a missing class, an unknown format and unknown words are errors`() throws {
         try fill()
-        let unknown = try Tool.run(["schema", store, "--class", "Dgo"])
-        #expect(unknown.exitCode == 1)
+        let unknown = try Tool.run(["schema", store, "--class", "Dgo"]).expectExit(1)
         #expect(unknown.error == "moonpool: there is no class 'Dgo'; did you mean 'Dog'?\n")
-        let form = try Tool.run(["schema", store, "--format", "xml"])
-        #expect(form.exitCode == 64)
-        #expect(form.error.contains("mermaid"), "\(form.error)")
-        #expect(try Tool.run(["stats", store, "--jsn"]).exitCode == 64)
-        #expect(try Tool.run(["stats"]).exitCode == 64)
+        try Tool.run(["schema", store, "--format", "xml"]).expectError("mermaid", code: 64)
+        try Tool.run(["stats", store, "--jsn"]).expectExit(64)
+        try Tool.run(["stats"]).expectExit(64)
     }
 }

@@ -53,12 +53,10 @@ import Testing
         #expect(try text("m/0002_reshape.lua").contains("int?"))
         #expect(try text("m/0003_reshape_2.lua").contains("m:rename_property"))
         #expect(try text("m/0004_reshape_3.lua").contains("Dog.good"))
-        let check = try Tool.run(
-            ["migrate", "check", "zoo.moonpool", "--dir", "m"], in: folder.path)
-        #expect(check.exitCode == 0, "\(check.output)\(check.error)")
-        let fresh = try Tool.run(
-            ["migrate", "up", "fresh.moonpool", "--dir", "m"], in: folder.path)
-        #expect(fresh.exitCode == 0, "\(fresh.error)")
+        try Tool.run(["migrate", "check", "zoo.moonpool", "--dir", "m"], in: folder.path)
+            .expectSuccess()
+        try Tool.run(["migrate", "up", "fresh.moonpool", "--dir", "m"], in: folder.path)
+            .expectSuccess()
     }
 
     @Test func `a later call continues the folder`() throws {

@@ -8,16 +8,14 @@ import Testing
     ]
 
     @Test(arguments: commands) func `every command has help`(command: String) throws {
-        let outcome = try Tool.run([command, "--help"])
-        #expect(outcome.exitCode == 0)
+        let outcome = try Tool.run([command, "--help"]).expectSuccess()
         #expect(outcome.output.hasPrefix("OVERVIEW: "))
         #expect(outcome.output.contains("USAGE: moonpool \(command)"))
         #expect(try Tool.run(["help", command]).output.hasPrefix("OVERVIEW: "))
     }
 
     @Test func `the general help lists every command once`() throws {
-        let outcome = try Tool.run(["--help"])
-        #expect(outcome.exitCode == 0)
+        let outcome = try Tool.run(["--help"]).expectSuccess()
         for command in Self.commands {
             let lines = outcome.lines.filter { $0.hasPrefix("  \(command) ") }
             #expect(lines.count == 1, "\(command)")
@@ -27,8 +25,7 @@ import Testing
 
     @Test(arguments: ["bash", "zsh", "fish"])
     func `each shell has a completion script`(shell: String) throws {
-        let outcome = try Tool.run(["--generate-completion-script", shell])
-        #expect(outcome.exitCode == 0)
+        let outcome = try Tool.run(["--generate-completion-script", shell]).expectSuccess()
         for command in Self.commands { #expect(outcome.output.contains(command), "\(command)") }
         #expect(try Tool.run(["--generate-completion-script", "nosuchshell"]).exitCode != 0)
     }

@@ -1,5 +1,6 @@
 import Glibc
 import TestThreads
+import Testing
 
 /// The built `moonpool` program.
 enum Tool {
@@ -11,6 +12,32 @@ enum Tool {
         var exitCode: Int32
 
         var lines: [String] { output.split(separator: "\n").map(String.init) }
+
+        /// Expects an exit code.
+        @discardableResult  // because many callers need only the code
+        func expectExit(
+            _ code: Int32, at location: SourceLocation = #_sourceLocation
+        ) -> Outcome {
+            #expect(exitCode == code, "\(output)\(error)", sourceLocation: location)
+            return self
+        }
+
+        /// Expects the exit code 0.
+        @discardableResult  // because many callers need only the success
+        func expectSuccess(at location: SourceLocation = #_sourceLocation) -> Outcome {
+            expectExit(0, at: location)
+        }
+
+        /// Expects an exit code, and texts in the standard error.
+        @discardableResult  // because many callers need only the failure
+        func expectError(
+            _ texts: String..., code: Int32 = 1, at location: SourceLocation = #_sourceLocation
+        ) -> Outcome {
+            for text in texts {
+                #expect(error.contains(text), "\(error)", sourceLocation: location)
+            }
+            return expectExit(code, at: location)
+        }
     }
 
     /// The tool is in the folder of the program that runs the tests.

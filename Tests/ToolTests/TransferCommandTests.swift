@@ -14,7 +14,7 @@ import Testing
         #expect(lines.lines.count == 3)
         let copy = try folder.write(lines.output, to: "all.jsonl")
         let other = folder.path + "/copy.moonpool"
-        #expect(try Tool.run(["import", other, copy]).exitCode == 0)
+        try Tool.run(["import", other, copy]).expectSuccess()
         // Standard output is JSON Lines by default.
         let again = try Tool.run(["export", other, "-"])
         #expect(again.output == lines.output)
@@ -51,10 +51,9 @@ import Testing
         let folder = try TemporaryFolder()
         let store = folder.path + "/zoo.moonpool"
         let rows = try folder.write("id\n1\n", to: "dogs.csv")
-        #expect(try Tool.run(["import", store, rows, "--class", "Dog"]).exitCode == 0)
+        try Tool.run(["import", store, rows, "--class", "Dog"]).expectSuccess()
         let outcome = try Tool.run(words.map { $0 == "STORE" ? store : $0 }, in: folder.path)
-        #expect(outcome.exitCode == 1)
-        #expect(outcome.error.contains(expected), "\(outcome.error)")
+            .expectError(expected)
         #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
     }
 
@@ -79,10 +78,8 @@ import Testing
             ("TMPDIR=/nonexistent; export TMPDIR", "No such file"),
         ] {
             let script = "cat \(file) | (\(setting); exec \"$0\" \(arguments))"
-            let outcome = try Subprocess(
-                "/bin/sh", ["-c", script, Tool.path], in: folder.path
-            ).finish()
-            #expect(outcome.exitCode == 1)
+            let outcome = try Subprocess("/bin/sh", ["-c", script, Tool.path], in: folder.path)
+                .finish().expectExit(1)
             #expect(
                 outcome.error.hasPrefix(
                     "moonpool: cannot keep the input in a temporary file: \(reason)"),
@@ -113,7 +110,7 @@ import Testing
         let folder = try TemporaryFolder()
         let store = folder.path + "/zoo.moonpool"
         let rows = try folder.write("id,name,age\n1,Rex,3\n2,Max,5\n3,Pup,5\n", to: "dogs.csv")
-        #expect(try Tool.run(["import", store, rows, "--class", "Dog"]).exitCode == 0)
+        try Tool.run(["import", store, rows, "--class", "Dog"]).expectSuccess()
         let some = try Tool.run([
             "export", store, "-", "--class", "Dog", "--format", "csv", "--columns", "name=who,age",
             "--order", "age desc, name", "--limit", "2",
@@ -137,9 +134,8 @@ import Testing
         let folder = try TemporaryFolder()
         let store = folder.path + "/zoo.moonpool"
         let rows = try folder.write("id\n1\n", to: "dogs.csv")
-        #expect(try Tool.run(["import", store, rows, "--class", "Dog"]).exitCode == 0)
-        let outcome = try Tool.run(words.map { $0 == "STORE" ? store : $0 })
-        #expect(outcome.exitCode == 1)
+        try Tool.run(["import", store, rows, "--class", "Dog"]).expectSuccess()
+        let outcome = try Tool.run(words.map { $0 == "STORE" ? store : $0 }).expectExit(1)
         #expect(
             outcome.error
                 == "moonpool: \(words[2 + (words[2] == "-" ? 1 : 0)]) has no effect on '\(store)', which is not a Realm file\n"

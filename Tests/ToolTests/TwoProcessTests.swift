@@ -35,10 +35,8 @@ import Testing
                 """, to: "writer.lua")
         let observing = try Subprocess(Tool.path, [observer, store])
         try observing.wait { observing.output.contains("ready") }
-        let writing = try Tool.run([writer, store])
-        #expect(writing.exitCode == 0, "\(writing.error)")
-        let outcome = try observing.finish()
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        try Tool.run([writer, store]).expectSuccess()
+        let outcome = try observing.finish().expectSuccess()
         #expect(outcome.lines == ["ready", "seen 50"])
     }
 
@@ -74,10 +72,9 @@ import Testing
         let reading = try Subprocess(Tool.path, [reader, store])
         try reading.wait { reading.output.contains("ready") }
         reading.send(9)
-        #expect(try reading.finish().exitCode == 137)
+        try reading.finish().expectExit(137)
         for _ in 0..<4 {
-            let writing = try Tool.run([writer, store])
-            #expect(writing.exitCode == 0, "\(writing.error)")
+            try Tool.run([writer, store]).expectSuccess()
         }
         residing.send(9)
         _ = try residing.finish()
@@ -127,12 +124,10 @@ import Testing
         let writing = try Subprocess(Tool.path, [writer, store, durability])
         try writing.wait { writing.output.contains("ready") }
         for _ in 0..<3 {
-            let opened = try Tool.run([opener, store])
-            #expect(opened.exitCode == 0, "\(opened.error)")
+            try Tool.run([opener, store]).expectSuccess()
         }
         _ = try folder.write("", to: "shared.moonpool.stop")
-        let outcome = try writing.finish()
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let outcome = try writing.finish().expectSuccess()
         let rounds = try #require(Int(outcome.lines.last ?? ""))
         let sound = try Tool.run(["check", store])
         #expect(sound.output.contains("\(rounds)000 objects"), "\(sound.output)\(sound.error)")
@@ -151,8 +146,8 @@ import Testing
                 end
                 store:close()
                 """, to: "fill.lua")
-        #expect(try Tool.run([fill, new, "3"]).exitCode == 0)
-        #expect(try Tool.run([fill, old, "1"]).exitCode == 0)
+        try Tool.run([fill, new, "3"]).expectSuccess()
+        try Tool.run([fill, old, "1"]).expectSuccess()
         let user = try folder.write(
             Self.schema + """
                 print("ready") io.flush()
@@ -242,8 +237,7 @@ import Testing
                 """, to: "writer.lua")
         let writers = try (1...3).map { try Subprocess(Tool.path, [writer, store, "\($0)"]) }
         for process in writers {
-            let outcome = try process.finish()
-            #expect(outcome.exitCode == 0, "\(outcome.error)")
+            try process.finish().expectSuccess()
         }
         let counted = try Tool.run([
             "-e",

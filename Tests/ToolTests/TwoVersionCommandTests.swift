@@ -31,8 +31,7 @@ import Testing
 
     private func shop(_ second: String = names) throws -> MigrationShop {
         let shop = try MigrationShop([Self.dogs, second])
-        let up = try shop.migrate("up", "--to", "1")
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrate("up", "--to", "1").expectSuccess()
         return shop
     }
 
@@ -55,13 +54,10 @@ import Testing
     @Test func `up runs in batches while another process has the store open`() throws {
         let shop = try shop()
         let offline = shop.folder.path + "/offline.moonpool"
-        #expect(try Tool.run(["backup", shop.store, offline]).exitCode == 0)
-        let alone = try Tool.run(
-            ["migrate", "up", offline, "--dir", "migrations"], in: shop.folder.path)
-        #expect(alone.exitCode == 0, "\(alone.error)")
+        try Tool.run(["backup", shop.store, offline]).expectSuccess()
+        try shop.migrateFolder("up", offline).expectSuccess()
         let other = try program(shop)
-        let up = try shop.migrate("up", "--json")
-        #expect(up.exitCode == 0, "\(up.error)")
+        let up = try shop.migrate("up", "--json").expectSuccess()
         #expect(!up.error.contains("wait until the migration ends"), "\(up.error)")
         #expect(try MigrationShop.json(up, "applied[1].name") == "names")
         #expect(try MigrationShop.json(up, "backup ~= nil") == "true")
@@ -69,10 +65,9 @@ import Testing
             other.output == "ready\nstarted\t1\nboth\t1\ncompleted\t2\n"
         }
         #expect(try MigrationShop.export(shop.store) == MigrationShop.export(offline))
-        #expect(try shop.migrate("check").exitCode == 0)
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
-        let down = try shop.migrate("down")
-        #expect(down.exitCode == 0, "\(down.error)")
+        try shop.migrate("check").expectSuccess()
+        try Tool.run(["check", shop.store]).expectSuccess()
+        try shop.migrate("down").expectSuccess()
         #expect(
             try shop.value("store:object('Dog', 7).born, store:object('Dog', 7).last")
                 == "1 May\tL7")
@@ -84,7 +79,7 @@ import Testing
         let shop = try shop()
         let before = try MigrationShop.export(shop.store)
         let other = try program(shop)
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         other.send(SIGKILL)
         _ = try other.finish()
         _ = try shop.value(
@@ -95,8 +90,8 @@ import Testing
         #expect(try shop.value("store:object('Dog', 9).born") == "later")
         _ = try shop.value("store:write(function() store:object('Dog', 9).born = '1 May' end)")
         #expect(try MigrationShop.export(shop.store) == before)
-        #expect(try shop.migrate("up").exitCode == 0)
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
+        try shop.migrate("check").expectSuccess()
     }
 
     @Test func `up in batches takes the migration back if an object cannot be converted`() throws {
@@ -105,8 +100,7 @@ import Testing
         _ = try shop.value(
             "store:write(function() store:object('Dog', 9).first = 'bad' end)")
         let before = try MigrationShop.export(shop.store)
-        let up = try shop.migrate("up", "--json")
-        #expect(up.exitCode == 1)
+        let up = try shop.migrate("up", "--json").expectExit(1)
         #expect(try MigrationShop.json(up, "error.code") == "conversion_failed")
         #expect(up.output.contains("Dog id = 9: line 7: no name"), "\(up.output)")
         #expect(try MigrationShop.export(shop.store) == before)
@@ -125,8 +119,7 @@ import Testing
     ) {
         let shop = try shop(Self.slow)
         let other = try program(shop)
-        let process = try Subprocess(
-            Tool.path, ["migrate", "up", shop.store, "--dir", "migrations"], in: shop.folder.path)
+        let process = try shop.start("up")
         let store = try Store(
             StoreConfiguration(.file(shop.store), isReadOnly: true), scheduler: StillScheduler())
         defer { store.close() }
@@ -155,20 +148,17 @@ import Testing
         let status = try shop.migrate("status", "--json")
         #expect(try MigrationShop.json(status, "started.state") == "converting")
         #expect(status.output.contains("\"rate\":null"))
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 1)
-        let up = try shop.migrate("up", "--json")
-        #expect(up.exitCode == 0, "\(up.error)\(up.output)")
+        try shop.migrate("up", "--to", "1").expectExit(1)
+        let up = try shop.migrate("up", "--json").expectSuccess()
         #expect(try MigrationShop.json(up, "applied[1].name") == "names")
         #expect(try MigrationShop.json(up, "backup ~= nil") == "true")
         other.send(SIGKILL)
         _ = try other.finish()
         let offline = shop.folder.path + "/offline.moonpool"
-        let alone = try Tool.run(
-            ["migrate", "up", offline, "--dir", "migrations"], in: shop.folder.path)
-        #expect(alone.exitCode == 0, "\(alone.error)")
+        try shop.migrateFolder("up", offline).expectSuccess()
         #expect(try MigrationShop.export(shop.store) == MigrationShop.export(offline))
-        #expect(try shop.migrate("check").exitCode == 0)
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        try shop.migrate("check").expectSuccess()
+        try Tool.run(["check", shop.store]).expectSuccess()
     }
 
     @Test func `an interrupted up does not continue with another file, and abort takes it back`()
@@ -176,20 +166,15 @@ import Testing
     {
         let (shop, _, other) = try interrupted(by: SIGKILL)
         try shop.write(Self.names, to: "0002_names.lua")
-        let refused = try shop.migrate("up")
-        #expect(refused.exitCode == 1)
-        #expect(
-            refused.error.contains(
-                "was edited or removed since it was started; abort the migration"),
-            "\(refused.error)")
+        try shop.migrate("up").expectError(
+            "was edited or removed since it was started; abort the migration")
         let opening = try Tool.run([
             "-e", "moonpool.open { path = arg[1], migrations = arg[2], schema_version = 2 }", "-",
             shop.store, shop.migrations,
         ])
         #expect(opening.error.contains("was edited or removed"), "\(opening.error)")
-        let abort = try shop.migrate("abort")
-        #expect(abort.exitCode == 0, "\(abort.error)")
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("abort").expectSuccess()
+        try shop.migrate("up").expectSuccess()
         #expect(try shop.value("store:object('Dog', 7).name") == "F7 L7")
         other.send(SIGKILL)
         _ = try other.finish()
@@ -199,22 +184,20 @@ import Testing
         let shop = try shop()
         var information = stat()
         #expect(stat(shop.store, &information) == 0)
-        let start = try Tool.run(
+        try Tool.run(
             ["migrate", "start", shop.store, "--dir", "migrations"],
-            withFilesUpTo: Int(information.st_size) / 512 + 8, in: shop.folder.path)
-        #expect(start.exitCode == 1, "\(start.output)")
-        #expect(start.error.contains("file size limit"), "\(start.error)")
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+            withFilesUpTo: Int(information.st_size) / 512 + 8, in: shop.folder.path
+        ).expectError("file size limit")
+        try Tool.run(["check", shop.store]).expectSuccess()
         #expect(try shop.value("store:object('Dog', 7).first") == "F7")
-        let again = try shop.migrate("start", "--pace", "100")
-        #expect(again.exitCode == 0, "\(again.error)")
+        try shop.migrate("start", "--pace", "100").expectSuccess()
         #expect(
             try MigrationShop.export(shop.store, "--schema-version", "2").contains("\"F7 L7\""))
     }
 
     @Test func `a program of the old version continues after a forced complete`() throws {
         let shop = try shop()
-        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
+        try shop.migrate("start", "--pace", "100").expectSuccess()
         let script = try shop.folder.write(
             """
             local store = moonpool.open(arg[1])
@@ -237,12 +220,11 @@ import Testing
             """, to: "observed.lua")
         let process = try Subprocess(Tool.path, [script, shop.store])
         try process.wait(within: 20) { process.output.contains("initial") }
-        #expect(try shop.migrate("complete").exitCode == 1)
-        #expect(try shop.migrate("complete", "--force").exitCode == 0)
-        let write = try Tool.run([
+        try shop.migrate("complete").expectExit(1)
+        try shop.migrate("complete", "--force").expectSuccess()
+        try Tool.run([
             shop.store, "-e", "store:write(function() store:object('Dog', 3).note = 'late' end)",
-        ])
-        #expect(write.exitCode == 0, "\(write.error)")
+        ]).expectSuccess()
         try process.wait(within: 20) {
             process.output.contains("schema_changed") && process.output.contains("completed")
         }
@@ -262,18 +244,15 @@ import Testing
         let shop = try shop()
         let other = try program(shop)
         let processes = try (1...3).map { _ in
-            try Subprocess(
-                Tool.path, ["migrate", "up", shop.store, "--dir", "migrations", "--json"],
-                in: shop.folder.path)
+            try shop.start("up", "--json")
         }
         var applied = 0
         for process in processes {
-            let outcome = try process.finish(within: 60)
-            #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.error)")
+            let outcome = try process.finish(within: 60).expectSuccess()
             applied += Int(try MigrationShop.json(outcome, "applied and #r.applied")) ?? 0
         }
         #expect(applied == 1)
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrate("check").expectSuccess()
         other.send(SIGKILL)
         _ = try other.finish()
     }
@@ -283,8 +262,7 @@ import Testing
             Self.names.replacing("error \"no name\"", with: "print(old.first)"))
         _ = try shop.value(
             "store:write(function() store:object('Dog', 9).first = 'bad' end)")
-        let up = try shop.migrate("up", "--json")
-        #expect(up.exitCode == 1)
+        let up = try shop.migrate("up", "--json").expectExit(1)
         #expect(try MigrationShop.json(up, "error.code") == "conversion_failed")
         #expect(try MigrationShop.json(up, "error.line") == "7")
         #expect(try MigrationShop.json(up, "error.object") == "Dog id = 9")
@@ -294,22 +272,16 @@ import Testing
             """
             return { changes = {}, each = { Dog = function(old, new) new.last = old.first end } }
             """)
-        let refused = try shared.migrate("up")
-        #expect(refused.exitCode == 1)
-        #expect(refused.error.contains("both versions share its values"), "\(refused.error)")
+        try shared.migrate("up").expectError("both versions share its values")
     }
 
     @Test func `a misspelled property in down is found before the file changes`() throws {
         let shop = try shop(
             Self.names.replacing("old.first, old.last =", with: "old.frist, old.last ="))
         let version = try shop.value("store.version")
-        let start = try shop.migrate("start")
-        #expect(start.exitCode == 1)
-        #expect(
-            start.error.contains(
-                "the function 'down' of 'Dog' in migration 2 (names) cannot be used"),
-            "\(start.error)")
-        #expect(start.error.contains("did you mean 'first'?"), "\(start.error)")
+        try shop.migrate("start").expectError(
+            "the function 'down' of 'Dog' in migration 2 (names) cannot be used",
+            "did you mean 'first'?")
         #expect(try shop.value("store.version") == version)
     }
 
@@ -317,7 +289,7 @@ import Testing
         let shop = try shop()
         #expect(
             try shop.value("store:started_migration()") == "nil")
-        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
+        try shop.migrate("start", "--pace", "100").expectSuccess()
         #expect(try MigrationShop.export(shop.store).contains("\"first\":\"F3\""))
         let new = try MigrationShop.export(shop.store, "--schema-version", "2")
         #expect(new.contains("\"name\":\"F3 L3\"") && !new.contains("\"first\""))
@@ -327,9 +299,8 @@ import Testing
         #expect(stats.output.contains("schema version  2"), "\(stats.output)\(stats.error)")
         let rows = try shop.folder.write(
             "id,name,birthday\n9000,Rex Fox,2 May\n", to: "rows.csv")
-        let imported = try Tool.run(
-            ["import", shop.store, rows, "--class", "Dog", "--schema-version", "2"])
-        #expect(imported.exitCode == 0, "\(imported.error)")
+        try Tool.run(["import", shop.store, rows, "--class", "Dog", "--schema-version", "2"])
+            .expectSuccess()
         #expect(try shop.value("store:object('Dog', 9000).last") == "Fox")
         let script = try Tool.run([
             shop.store, "--schema-version", "2", "-e",
@@ -343,9 +314,8 @@ import Testing
         #expect(
             script.output == "2\tRex Fox\n2\tnames\tboth\t2500\t0\t0\nnil\t0\tnil\n",
             "\(script.output)\(script.error)")
-        let unknown = try Tool.run(["schema", shop.store, "--schema-version", "3"])
-        #expect(unknown.exitCode == 1)
-        #expect(unknown.error.contains("version 3 was requested"), "\(unknown.error)")
+        try Tool.run(["schema", shop.store, "--schema-version", "3"]).expectError(
+            "version 3 was requested")
     }
 
     @Test func `signals pause start, and a second start names the process of the first`() throws {
@@ -353,13 +323,9 @@ import Testing
         // The conversion waits for a program that cannot run its functions.
         let plain = try Store(StoreConfiguration(.file(shop.store)), scheduler: StillScheduler())
         for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
-            let process = try Subprocess(
-                Tool.path, ["migrate", "start", shop.store, "--dir", "migrations"],
-                in: shop.folder.path)
+            let process = try shop.start("start")
             try process.wait(within: 20) { process.error.contains("waiting for process") }
-            let second = try shop.migrate("start")
-            #expect(second.exitCode == 1)
-            #expect(second.error.contains("already converts the objects of"), "\(second.error)")
+            let second = try shop.migrate("start").expectError("already converts the objects of")
             let state = try shop.migrate("status", "--json")
             let number = try MigrationShop.json(state, "started.process")
             #expect(second.error.contains("process \(number) already"), "\(second.error)")
@@ -379,14 +345,13 @@ import Testing
                 try MigrationShop.json(refused, "error.code") == "schema_in_transition",
                 "\(command): \(refused.output)")
         }
-        let start = try shop.migrate("start", "--pace", "100")
-        #expect(start.exitCode == 0, "\(start.error)")
+        try shop.migrate("start", "--pace", "100").expectSuccess()
     }
 
     @Test func `status reports a file that was edited after start`() throws {
         let shop = try shop()
-        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
-        #expect(try shop.migrate("check").exitCode == 1)
+        try shop.migrate("start", "--pace", "100").expectSuccess()
+        try shop.migrate("check").expectExit(1)
         try shop.write(Self.names.replacing("no name", with: "nameless"), to: "0002_names.lua")
         let status = try shop.migrate("status")
         #expect(
@@ -395,7 +360,7 @@ import Testing
             ),
             "\(status.output)")
         #expect(try shop.migrate("complete").error.contains("was edited or removed"))
-        #expect(try shop.migrate("abort").exitCode == 0)
+        try shop.migrate("abort").expectSuccess()
     }
 
     @Test func `plan writes renames and functions for one object, which start can run`() throws {
@@ -413,7 +378,7 @@ import Testing
             }
             """
         ])
-        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.migrate("up").expectSuccess()
         let schema = try shop.folder.write(
             """
             return {
@@ -421,10 +386,7 @@ import Testing
               Person = { id = "int primary", phone = "string" },
             }
             """, to: "schema.lua")
-        let plan = try Tool.run(
-            ["migrate", "plan", "--dir", "migrations", schema, "--name", "next"],
-            in: shop.folder.path)
-        #expect(plan.exitCode == 0, "\(plan.error)")
+        try shop.migrateFolder("plan", schema, "--name", "next").expectSuccess()
         let text = try contents(of: shop.migrations + "/0002_next.lua")
         for line in [
             "[\"Owner\"] = \"Person\",", "[\"Dog.born\"] = \"birthday\",",
@@ -437,7 +399,7 @@ import Testing
         }
         let start = try shop.migrate("start")
         #expect(start.exitCode == 0, "\(start.error)\(text)")
-        #expect(try shop.migrate("complete").exitCode == 0)
+        try shop.migrate("complete").expectSuccess()
         #expect(
             try shop.value("store:object('Dog', 1).age + store:object('Dog', 1).weight") == "19.0")
         #expect(try shop.value("store:object('Person', 1).phone") == "1")
@@ -445,8 +407,7 @@ import Testing
         #expect(down.exitCode == 0, "\(down.error)\(text)")
         #expect(
             try shop.value("store:object('Dog', 1).age, store:object('Owner', 1).phone") == "7\t1")
-        let test = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
-        #expect(test.exitCode == 0, "\(test.output)\(test.error)")
+        try shop.test().expectSuccess()
     }
 
     @Test func `merge and squash keep functions for one object`() throws {
@@ -454,22 +415,15 @@ import Testing
         try shop.write(
             "return { changes = { Dog = { size = { type = 'int', default = 1 } } } }",
             to: "0002_size.lua")
-        let merge = try Tool.run(
-            ["migrate", "merge", "0002_names.lua", "--dir", "migrations"], in: shop.folder.path)
-        #expect(merge.exitCode == 0, "\(merge.output)\(merge.error)")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrateFolder("merge", "0002_names.lua").expectSuccess()
+        try shop.migrate("up").expectSuccess()
         #expect(
             try shop.value("store:object('Dog', 3).name, store:object('Dog', 3).size") == "F3 L3\t1"
         )
-        let squash = try Tool.run(
-            ["migrate", "squash", "--to", "3", "--dir", "migrations"], in: shop.folder.path)
-        #expect(squash.exitCode == 0, "\(squash.output)\(squash.error)")
-        #expect(try shop.migrate("check").exitCode == 0)
+        try shop.migrateFolder("squash", "--to", "3").expectSuccess()
+        try shop.migrate("check").expectSuccess()
         let new = shop.folder.path + "/new.moonpool"
-        let first = try Tool.run(
-            ["migrate", "up", new, "--dir", "migrations"], in: shop.folder.path)
-        #expect(first.exitCode == 0, "\(first.error)")
+        try shop.migrateFolder("up", new).expectSuccess()
         #expect(try MigrationShop.export(new) == MigrationShop.export(shop.store))
     }
 }

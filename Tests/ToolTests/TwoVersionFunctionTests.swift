@@ -23,7 +23,7 @@ import Testing
 
     private func shop(_ second: String) throws -> MigrationShop {
         let shop = try MigrationShop([Self.dogs, second])
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         return shop
     }
 
@@ -44,8 +44,7 @@ import Testing
             "-e",
             "local store = moonpool.open { path = arg[1], schema_version = \(version) } \(code)",
             "-", shop.store,
-        ])
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        ]).expectSuccess()
         return outcome.output
     }
 
@@ -66,8 +65,7 @@ import Testing
         // The first dog has no friend.
         let isAboutLinks = reason == "old.id ~= 1"
         let shop = try shop(adding(isAboutLinks ? "if old.friend then \(code) end" : code))
-        let start = try shop.migrate("start")
-        #expect(start.exitCode == 1)
+        let start = try shop.migrate("start").expectExit(1)
         let expected = isAboutLinks ? "reads only its own object" : reason
         #expect((start.error + start.output).contains(expected), "\(start.error)\(start.output)")
         #expect(
@@ -91,8 +89,7 @@ import Testing
         code: String, reason: String
     ) throws {
         let shop = try shop(adding(code))
-        let start = try shop.migrate("start", "--json")
-        #expect(start.exitCode == 1)
+        let start = try shop.migrate("start", "--json").expectExit(1)
         let state =
             "started.state, r.started.converted, r.started.remaining, r.started.failed_count"
         #expect(try MigrationShop.json(start, state) == "converting\t0\t5\t5")
@@ -101,12 +98,12 @@ import Testing
         #expect(try run(shop, 1, "print(store:object('Dog', 1).name)") == "D1\n")
         let abort = try shop.migrate("abort")
         #expect(abort.exitCode == 0 && !abort.output.contains("lost"), "\(abort.output)")
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        try Tool.run(["check", shop.store]).expectSuccess()
     }
 
     @Test func `a mixed value takes arrays and tables with text as keys`() throws {
         let shop = try shop(adding("new.mix = { list = { 1, { 2 } }, name = old.name, none = {} }"))
-        #expect(try shop.migrate("start").exitCode == 0)
+        try shop.migrate("start").expectSuccess()
         #expect(
             try run(
                 shop, 2,
@@ -150,12 +147,9 @@ import Testing
         let shop = try shop(Self.places)
         let original = try MigrationShop.export(shop.store)
         let offline = shop.folder.path + "/offline.moonpool"
-        #expect(try Tool.run(["backup", shop.store, offline]).exitCode == 0)
-        let up = try Tool.run(
-            ["migrate", "up", offline, "--dir", "migrations"], in: shop.folder.path)
-        #expect(up.exitCode == 0, "\(up.error)")
-        let start = try shop.migrate("start", "--pace", "100")
-        #expect(start.exitCode == 0, "\(start.error)\(start.output)")
+        try Tool.run(["backup", shop.store, offline]).expectSuccess()
+        try shop.migrateFolder("up", offline).expectSuccess()
+        try shop.migrate("start", "--pace", "100").expectSuccess()
         #expect(try MigrationShop.export(shop.store) == original)
         let migrated = try MigrationShop.export(offline)
         #expect(try MigrationShop.export(shop.store, "--schema-version", "2") == migrated)
@@ -204,18 +198,16 @@ import Testing
                 print(store:object("Dog", 2).home.street, #store:objects "Dog")
                 store:redo()
                 """) == "W\t9\tnil\t2\nX\nS\t4\n")
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        try Tool.run(["check", shop.store]).expectSuccess()
         let (old, new) = (
             try MigrationShop.export(shop.store),
             try MigrationShop.export(shop.store, "--schema-version", "2")
         )
         // Both ways to end it leave the objects of one version, and no other embedded objects.
         let aborted = shop.folder.path + "/aborted.moonpool"
-        #expect(try Tool.run(["backup", shop.store, aborted]).exitCode == 0)
-        let abort = try Tool.run(
-            ["migrate", "abort", aborted, "--dir", "migrations"], in: shop.folder.path)
-        #expect(abort.exitCode == 0, "\(abort.error)")
-        #expect(try shop.migrate("complete", "--no-backup").exitCode == 0)
+        try Tool.run(["backup", shop.store, aborted]).expectSuccess()
+        try shop.migrateFolder("abort", aborted).expectSuccess()
+        try shop.migrate("complete", "--no-backup").expectSuccess()
         #expect(try MigrationShop.export(aborted) == old)
         #expect(try MigrationShop.export(shop.store) == new)
         for (store, expected) in [
@@ -225,8 +217,7 @@ import Testing
             let check = try Tool.run(["check", store])
             #expect(check.exitCode == 0 && check.output.contains(expected), "\(check.output)")
         }
-        let down = try shop.migrate("down")
-        #expect(down.exitCode == 0, "\(down.error)")
+        try shop.migrate("down").expectSuccess()
     }
 
     @Test(arguments: ["", "each = { Dog = function(old, new) new.label = old.name end },"])
@@ -243,8 +234,7 @@ import Testing
               \(functions)
             }
             """)
-        let start = try shop.migrate("start", "--pace", "100")
-        #expect(start.exitCode == 0, "\(start.error)")
+        try shop.migrate("start", "--pace", "100").expectSuccess()
         _ = try run(
             shop, 1,
             "store:write(function() store:create('Dog', { id = 7, name = 'D7', age = 1 }) end)")
@@ -255,9 +245,9 @@ import Testing
             """
         let expected = functions.isEmpty ? "0\n6\n6\n6\n6\n" : "1\n0\n6\n6\n6\n"
         #expect(try run(shop, 2, counts) == expected)
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
-        #expect(try shop.migrate("complete").exitCode == 0)
+        try Tool.run(["check", shop.store]).expectSuccess()
+        try shop.migrate("complete").expectSuccess()
         #expect(try run(shop, 2, counts) == expected)
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        try Tool.run(["check", shop.store]).expectSuccess()
     }
 }

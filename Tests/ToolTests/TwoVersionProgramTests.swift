@@ -46,8 +46,7 @@ import Testing
 
     private func shop() throws -> MigrationShop {
         let shop = try MigrationShop([Self.first, Self.second])
-        let up = try shop.migrate("up", "--to", "1")
-        #expect(up.exitCode == 0, "\(up.error)")
+        try shop.migrate("up", "--to", "1").expectSuccess()
         return shop
     }
 
@@ -70,20 +69,18 @@ import Testing
     {
         let shop = try shop()
         let old = try observing(shop, 1)
-        let start = try shop.migrate("start", "--pace", "100")
-        #expect(start.exitCode == 0, "\(start.error)")
+        let start = try shop.migrate("start", "--pace", "100").expectSuccess()
         #expect(start.output.contains("programs of both versions"), "\(start.output)")
         try old.wait(within: 20) { old.output.contains("schema\tboth\t1") }
         let new = try observing(shop, 2)
-        let write = try run(
+        try run(
             shop, version: 2,
-            "store:write(function() local d = store:object('Dog', 3) d.age = 33 d.size = 2 end)")
-        #expect(write.exitCode == 0, "\(write.error)")
-        let reply = try run(
+            "store:write(function() local d = store:object('Dog', 3) d.age = 33 d.size = 2 end)"
+        ).expectSuccess()
+        try run(
             shop, version: 1,
             "store:write(function() store:object('Dog', 4).age = '44' store:object('Dog', 5).tag = 'x' end)"
-        )
-        #expect(reply.exitCode == 0, "\(reply.error)")
+        ).expectSuccess()
         try old.wait(within: 20) { old.output.contains("dog\t5") }
         try new.wait(within: 20) { new.output.contains("dog\t4") }
         #expect(
@@ -93,26 +90,17 @@ import Testing
 
         let status = try shop.migrate("status", "--json")
         #expect(try MigrationShop.json(status, "started.state") == "both")
-        let refused = try shop.migrate("complete")
-        #expect(refused.exitCode == 1)
-        #expect(refused.error.contains("schema version 1 of"), "\(refused.error)")
-        #expect(refused.error.contains("(moonpool)"), "\(refused.error)")
-        let up = try shop.migrate("up")
-        #expect(up.exitCode == 1)
-        #expect(up.error.contains("migration 2 (names) is started"), "\(up.error)")
+        try shop.migrate("complete").expectError("schema version 1 of", "(moonpool)")
+        try shop.migrate("up").expectError("migration 2 (names) is started")
 
-        let completing = try Subprocess(
-            Tool.path,
-            ["migrate", "complete", shop.store, "--dir", "migrations", "--wait", "30"],
-            in: shop.folder.path)
+        let completing = try shop.start("complete", "--wait", "30")
         old.send(SIGKILL)
         _ = try old.finish()
-        let complete = try completing.finish(within: 30)
-        #expect(complete.exitCode == 0, "\(complete.error)")
+        let complete = try completing.finish(within: 30).expectSuccess()
         #expect(complete.output.contains("backup: "), "\(complete.output)")
         try new.wait(within: 20) { new.output.contains("schema\tcompleted\t2") }
-        #expect(try shop.migrate("check").exitCode == 0)
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        try shop.migrate("check").expectSuccess()
+        try Tool.run(["check", shop.store]).expectSuccess()
         #expect(
             try shop.value("store:object('Dog', 3).age + store:object('Dog', 3).size") == "35.0")
     }
@@ -124,17 +112,13 @@ import Testing
         let (original, offline) = (
             try MigrationShop.export(shop.store), shop.folder.path + "/offline.moonpool"
         )
-        #expect(try Tool.run(["backup", shop.store, offline]).exitCode == 0)
-        let up = try Tool.run(
-            ["migrate", "up", offline, "--dir", "migrations"], in: shop.folder.path)
-        #expect(up.exitCode == 0, "\(up.error)")
+        try Tool.run(["backup", shop.store, offline]).expectSuccess()
+        try shop.migrateFolder("up", offline).expectSuccess()
 
         let store = try Store(
             StoreConfiguration(.file(shop.store)), scheduler: StillScheduler())
         for target in [0, 700, 1500] {
-            let process = try Subprocess(
-                Tool.path, ["migrate", "start", shop.store, "--dir", "migrations", "--pace", "30"],
-                in: shop.folder.path)
+            let process = try shop.start("start", "--pace", "30")
             let deadline = ContinuousClock.now + .seconds(20)
             var converted = -1
             while converted <= target, ContinuousClock.now < deadline {
@@ -148,16 +132,12 @@ import Testing
         try store.refresh()
         #expect(try store.verify() == [])
         store.close()
-        let start = try shop.migrate("start", "--pace", "100")
-        #expect(start.exitCode == 0, "\(start.error)")
+        try shop.migrate("start", "--pace", "100").expectSuccess()
         #expect(try MigrationShop.export(shop.store) == original)
 
         // A complete that is killed has happened or not.
         for polls in [0, 1, 2] {
-            let process = try Subprocess(
-                Tool.path,
-                ["migrate", "complete", shop.store, "--dir", "migrations", "--no-backup"],
-                in: shop.folder.path)
+            let process = try shop.start("complete", "--no-backup")
             for _ in 0..<polls { _ = try Tool.run(["-e", ""]) }
             process.send(SIGKILL)
             _ = try process.finish(within: 20)
@@ -166,16 +146,15 @@ import Testing
         #expect(
             complete.exitCode == 0 || complete.error.contains("no migration"), "\(complete.error)")
         #expect(try MigrationShop.export(shop.store) == MigrationShop.export(offline))
-        #expect(try shop.migrate("check").exitCode == 0)
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        try shop.migrate("check").expectSuccess()
+        try Tool.run(["check", shop.store]).expectSuccess()
     }
 
     @Test func `an abort leaves the old version, and start refuses a function`() throws {
         let shop = try shop()
-        #expect(try shop.migrate("start").exitCode == 0)
+        try shop.migrate("start").expectSuccess()
         _ = try run(shop, version: 2, "store:write(function() store:create('Walk', {}) end)")
-        let abort = try shop.migrate("abort")
-        #expect(abort.exitCode == 0, "\(abort.error)")
+        let abort = try shop.migrate("abort").expectSuccess()
         #expect(abort.output.contains("lost: 1 object of Walk"), "\(abort.output)")
         #expect(try shop.value("store.schema_version") == "1")
         let again = try shop.migrate("abort")
@@ -183,18 +162,14 @@ import Testing
         try shop.write(
             "return { changes = { Dog = { size = 'double' } }, up = function(m) end }",
             to: "0002_names.lua")
-        let refused = try shop.migrate("start")
-        #expect(refused.exitCode == 1)
-        #expect(refused.error.contains("has a function 'up'"), "\(refused.error)")
+        try shop.migrate("start").expectError("has a function 'up'")
     }
 
     @Test func `complete and down can be repeated, and need a migration that was started`() throws {
         let shop = try shop()
-        let early = try shop.migrate("complete")
-        #expect(early.exitCode == 1 && early.error.contains("no migration of"), "\(early)")
-        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
-        let complete = try shop.migrate("complete", "--json")
-        #expect(complete.exitCode == 0, "\(complete.error)")
+        try shop.migrate("complete").expectError("no migration of")
+        try shop.migrate("start", "--pace", "100").expectSuccess()
+        let complete = try shop.migrate("complete", "--json").expectSuccess()
         let before = try MigrationShop.export(shop.store)
         let again = try shop.migrate("complete", "--json")
         for field in ["backup", "completed.number", "completed.name"] {
@@ -210,8 +185,7 @@ import Testing
         #expect(down.exitCode == 0 && down.output == "nothing to revert\n", "\(down)")
         #expect(try MigrationShop.export(shop.store) == before)
         unlink(shop.migrations + "/0003_note.lua")
-        let late = try shop.migrate("abort")
-        #expect(late.exitCode == 1 && late.error.contains("no migration of"), "\(late)")
+        try shop.migrate("abort").expectError("no migration of")
     }
 
     @Test(arguments: [false, true])
@@ -246,8 +220,8 @@ import Testing
         throws
     {
         let shop = try namedShop()
-        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
-        #expect(try shop.migrate("complete").exitCode == 0)
+        try shop.migrate("start", "--pace", "100").expectSuccess()
+        try shop.migrate("complete").expectSuccess()
         _ = try shop.value(
             """
             store:write(function()
@@ -272,8 +246,8 @@ import Testing
         }
         #expect(try dogs(1) == "Rex+King\nnone\nF3+L3\nAda+Lovelace\n")
         #expect(try dogs(2) == "Rex King\nnone\nF3 L3\nAda Lovelace\n")
-        #expect(try shop.migrate("complete").exitCode == 0)
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        try shop.migrate("complete").expectSuccess()
+        try Tool.run(["check", shop.store]).expectSuccess()
     }
 
     private static let names = """
@@ -301,7 +275,7 @@ import Testing
             }
             """, Self.names,
         ])
-        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        try shop.migrate("up", "--to", "1").expectSuccess()
         return shop
     }
 
@@ -310,28 +284,23 @@ import Testing
         let (original, offline) = (
             try MigrationShop.export(shop.store), shop.folder.path + "/offline.moonpool"
         )
-        #expect(try Tool.run(["backup", shop.store, offline]).exitCode == 0)
-        let up = try Tool.run(
-            ["migrate", "up", offline, "--dir", "migrations"], in: shop.folder.path)
-        #expect(up.exitCode == 0, "\(up.error)")
-        let bad = try run(
-            shop, version: 1, "store:write(function() store:object('Dog', 7).first = 'bad' end)")
-        #expect(bad.exitCode == 0, "\(bad.error)")
-        let failed = try shop.migrate("start", "--pace", "100")
-        #expect(failed.exitCode == 1)
+        try Tool.run(["backup", shop.store, offline]).expectSuccess()
+        try shop.migrateFolder("up", offline).expectSuccess()
+        try run(
+            shop, version: 1, "store:write(function() store:object('Dog', 7).first = 'bad' end)"
+        ).expectSuccess()
+        let failed = try shop.migrate("start", "--pace", "100").expectExit(1)
         #expect(!failed.output.contains("without 'down'"), "\(failed.output)")
         #expect(failed.output.contains("Dog id = 7: line 6: no name"), "\(failed.output)")
-        let repaired = try run(
-            shop, version: 1, "store:write(function() store:object('Dog', 7).first = 'F7' end)")
-        #expect(repaired.exitCode == 0, "\(repaired.error)")
-        let start = try shop.migrate("start", "--pace", "100")
-        #expect(start.exitCode == 0, "\(start.error)")
+        try run(shop, version: 1, "store:write(function() store:object('Dog', 7).first = 'F7' end)")
+            .expectSuccess()
+        try shop.migrate("start", "--pace", "100").expectSuccess()
         #expect(try MigrationShop.export(shop.store) == original)
 
-        let write = try run(
+        try run(
             shop, version: 2,
-            "store:write(function() store:object('Dog', 3).name = 'Bob Ray Lee' end)")
-        #expect(write.exitCode == 0, "\(write.error)")
+            "store:write(function() store:object('Dog', 3).name = 'Bob Ray Lee' end)"
+        ).expectSuccess()
         let read = try run(
             shop, version: 1,
             "local d = store:object('Dog', 3) print(d.first, d.last) "
@@ -341,17 +310,14 @@ import Testing
             read.output.contains(
                 "'Dog' id = 3 cannot be converted by migration 2 (names, up, line 6): no name"),
             "\(read.output)")
-        let back = try run(
+        try run(
             shop, version: 1,
             "store:write(function() local d = store:object('Dog', 3) d.first, d.last = 'F3', 'L3' end)"
-        )
-        #expect(back.exitCode == 0, "\(back.error)")
-        let complete = try shop.migrate("complete")
-        #expect(complete.exitCode == 0, "\(complete.error)")
+        ).expectSuccess()
+        try shop.migrate("complete").expectSuccess()
         #expect(try MigrationShop.export(shop.store) == MigrationShop.export(offline))
-        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
-        let down = try shop.migrate("down", "--to", "1")
-        #expect(down.exitCode == 0, "\(down.error)")
+        try Tool.run(["check", shop.store]).expectSuccess()
+        try shop.migrate("down", "--to", "1").expectSuccess()
         #expect(try MigrationShop.export(shop.store) == original)
     }
 
@@ -365,14 +331,11 @@ import Testing
             """, to: "reader.lua")
         let reader = try Subprocess(Tool.path, [script, shop.store])
         try reader.wait(within: 20) { reader.output.contains("ready") }
-        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
-        let refused = try shop.migrate("complete")
-        #expect(refused.exitCode == 1)
-        #expect(refused.error.contains("in use by process"), "\(refused.error)")
+        try shop.migrate("start", "--pace", "100").expectSuccess()
+        try shop.migrate("complete").expectError("in use by process")
         reader.send(SIGKILL)
         _ = try reader.finish()
-        let complete = try shop.migrate("complete")
-        #expect(complete.exitCode == 0, "\(complete.error)")
+        try shop.migrate("complete").expectSuccess()
     }
 
     @Test func `start and status show what a migration without functions for old programs means`()
@@ -386,15 +349,13 @@ import Testing
               each = { Dog = function(old, new) new.name = old.first end },
             }
             """, to: "0002_names.lua")
-        let start = try shop.migrate("start", "--pace", "100")
-        #expect(start.exitCode == 0, "\(start.error)")
+        let start = try shop.migrate("start", "--pace", "100").expectSuccess()
         #expect(
             start.output.contains(
                 "without 'down', old programs see the default in Dog.first, Dog.last of new objects"
             ),
             "\(start.output)")
-        let both = try shop.migrate("start", "--pace", "100")
-        #expect(both.exitCode == 0, "\(both.error)")
+        try shop.migrate("start", "--pace", "100").expectSuccess()
         try shop.write(
             """
             return {
@@ -402,11 +363,10 @@ import Testing
               each = { Dog = function(old, new) end }, up = function(m) end,
             }
             """, to: "0002_names.lua")
-        let edited = try shop.migrate("status")
-        #expect(edited.exitCode == 0, "\(edited.error)")
+        try shop.migrate("status").expectSuccess()
         let refused = try shop.migrate("complete")
         #expect(refused.error.contains("was edited or removed"), "\(refused.error)")
-        #expect(try shop.migrate("abort").exitCode == 0)
+        try shop.migrate("abort").expectSuccess()
         #expect(
             try shop.migrate("start").error.contains("expected either 'each', or 'up' and 'down'"))
     }
@@ -421,8 +381,7 @@ import Testing
               down = function(store) assert(store:object("Dog", 900).last == "Lee") end,
             }
             """, to: "0002_names_test.lua")
-        let test = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
-        #expect(test.exitCode == 0, "\(test.output) \(test.error)")
+        try shop.test().expectSuccess()
     }
 
     @Test func `a script starts a migration of its own store again after a failure`() throws {

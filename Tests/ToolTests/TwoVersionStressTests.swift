@@ -165,8 +165,8 @@ import Testing
         init() throws {
             shop = try MigrationShop([dogs, names])
             original = shop.folder.path + "/original.moonpool"
-            #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
-            #expect(try Tool.run(["backup", shop.store, original]).exitCode == 0)
+            try shop.migrate("up", "--to", "1").expectSuccess()
+            try Tool.run(["backup", shop.store, original]).expectSuccess()
             for (name, text) in [
                 "operations": operations, "writer": writer, "replay": replay, "observer": observer,
             ] {
@@ -240,7 +240,7 @@ import Testing
         /// Returns the export that a version must have after writes of both writers.
         func model(_ version: Int, _ old: Int, _ new: Int) throws -> [String] {
             let store = shop.folder.path + "/model-\(version)-\(old)-\(new).moonpool"
-            #expect(try Tool.run(["backup", original, store]).exitCode == 0)
+            try Tool.run(["backup", original, store]).expectSuccess()
             func run(_ words: [String]) throws {
                 let outcome = try Tool.run(words, in: shop.folder.path)
                 #expect(outcome.exitCode == 0, "\(words): \(outcome.error)")
@@ -253,8 +253,7 @@ import Testing
 
         /// Ends a writer; returns the number of its writes.
         func end(_ writer: Subprocess) throws -> Int {
-            let outcome = try writer.finish(within: 60)
-            #expect(outcome.exitCode == 0, "\(outcome.error)")
+            let outcome = try writer.finish(within: 60).expectSuccess()
             let last = outcome.output.split(whereSeparator: \.isNewline).last ?? ""
             return try #require(Int(last.replacing("end\t", with: "")), "\(outcome.output)")
         }
@@ -270,8 +269,7 @@ import Testing
             let oldObserver = try program("observer", 1, until: "stop-old")
             try old.wait(within: 60) { old.output.contains("20\n") }
             try oldObserver.wait(within: 60) { oldObserver.output.contains("ready") }
-            let start = try interrupt("start", "--pace", "100", atMost: most)
-            #expect(start.exitCode == 0, "\(start.error)\(start.output)")
+            try interrupt("start", "--pace", "100", atMost: most).expectSuccess()
             let new = try program("writer", 2, until: "stop-writers")
             let newObserver = try program("observer", 2, until: "stop-new")
             try new.wait(within: 60) { new.output.contains("40\n") }
@@ -297,8 +295,7 @@ import Testing
             #expect(try export(shop.store, completes ? 2 : 1) == (completes ? two : one))
             _ = try shop.folder.write("", to: completes ? "stop-new" : "stop-old")
             try expectSound(completes ? newObserver : oldObserver)
-            let check = try Tool.run(["check", shop.store])
-            #expect(check.exitCode == 0, "\(check.output)\(check.error)")
+            try Tool.run(["check", shop.store]).expectSuccess()
             #expect(try shop.migrate("status", "--json").output.contains("\"started\":null"))
             return killed
         }

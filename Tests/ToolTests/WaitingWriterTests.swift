@@ -55,8 +55,7 @@ import Testing
     }
 
     private func expectSuccess(_ process: Subprocess) throws -> [String] {
-        let outcome = try process.finish()
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let outcome = try process.finish().expectSuccess()
         #expect(outcome.error == "")
         return outcome.lines
     }
@@ -101,7 +100,7 @@ import Testing
         let waiter = try start("waiter", Self.waiter)
         try waiter.wait { waiter.output.contains("ticking") }
         waiter.send(SIGINT)
-        #expect(try waiter.finish().exitCode == 130)
+        try waiter.finish().expectExit(130)
         try giveSign()
         _ = try expectSuccess(holder)
         #expect(try entries() == "0holder")
@@ -110,7 +109,7 @@ import Testing
     @Test func `the end of a script and of a store end its queued writes`() throws {
         let holder = try holder()
         let exiting = try start("exiting", Self.waiter + "os.exit(7, true)")
-        #expect(try exiting.finish().exitCode == 7)
+        try exiting.finish().expectExit(7)
         let closing = try start(
             "closing",
             """
@@ -148,8 +147,7 @@ import Testing
             """)
         try waiter.wait { waiter.output.contains("waiting") }
         waiter.send(SIGINT)
-        let outcome = try waiter.finish()
-        #expect(outcome.exitCode == 130, "\(outcome.error)")
+        let outcome = try waiter.finish().expectExit(130)
         #expect(outcome.lines == ["waiting"])
         try giveSign()
         _ = try expectSuccess(holder)
@@ -192,8 +190,7 @@ import Testing
         try waiter.wait { waiter.error.contains("waiting for process") }
         try giveSign()
         _ = try expectSuccess(holder)
-        let outcome = try waiter.finish()
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let outcome = try waiter.finish().expectSuccess()
         #expect(outcome.error.contains("is writing to '\(store)'\n"))
         #expect(outcome.error.split(separator: "\n").count == 1)
         #expect(try entries() == "0holder 1waiter")

@@ -19,8 +19,7 @@ import Testing
 
     private func change(_ folder: TemporaryFolder, _ store: String, _ code: String) throws {
         let script = try folder.write(Self.open + code, to: "change.lua")
-        let outcome = try Tool.run([script, store])
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        try Tool.run([script, store]).expectSuccess()
     }
 
     private static let changes = """
@@ -124,10 +123,8 @@ import Testing
     @Test func `options of watch that require JSON Lines report an error`() throws {
         let folder = try TemporaryFolder()
         let store = try makeStore(folder)
-        let plain = try Tool.run(["watch", store, "--snapshot"])
-        #expect(plain.exitCode == 1 && plain.error.contains("add --json"))
-        let query = try Tool.run(["watch", store, "Dog", "--json", "--snapshot"])
-        #expect(query.exitCode == 1 && query.error.contains("omit the query"))
+        try Tool.run(["watch", store, "--snapshot"]).expectError("add --json")
+        try Tool.run(["watch", store, "Dog", "--json", "--snapshot"]).expectError("omit the query")
     }
 
     @Test func `watch ends when its output is closed`() throws {
@@ -143,16 +140,12 @@ import Testing
     @Test func `an invalid query of watch is an error with exit code 1`() throws {
         let folder = try TemporaryFolder()
         let store = try makeStore(folder)
-        let missing = try Tool.run(["watch", folder.path + "/nothing"])
-        #expect(missing.exitCode == 1 && missing.error.contains("there is no store"))
+        try Tool.run(["watch", folder.path + "/nothing"]).expectError("there is no store")
         let text = try Tool.run(["watch", try folder.write("text", to: "a.txt")])
         #expect(text.exitCode == 1 && text.error.hasPrefix("moonpool: "))
-        let unknown = try Tool.run(["watch", store, "Dgo"])
-        #expect(unknown.exitCode == 1 && unknown.error.contains("Dog"))
-        let predicate = try Tool.run(["watch", store, "Dog where ago > 3"])
-        #expect(predicate.exitCode == 1 && predicate.error.contains("age"))
-        let usage = try Tool.run(["watch"])
-        #expect(usage.exitCode == 64 && usage.error.contains("watch"))
+        try Tool.run(["watch", store, "Dgo"]).expectError("Dog")
+        try Tool.run(["watch", store, "Dog where ago > 3"]).expectError("age")
+        try Tool.run(["watch"]).expectError("watch", code: 64)
         #expect(try Tool.run(["watch", "--help"]).output.contains("Dog where age > 3"))
     }
 }

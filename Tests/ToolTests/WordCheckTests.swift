@@ -13,8 +13,7 @@ import Testing
         ]
         let text = words.map { "-- The script \($0) here.\n" }.joined()
         let path = try folder.write(text, to: "script.lua")
-        let outcome = try check([path])
-        #expect(outcome.exitCode == 1)
+        let outcome = try check([path]).expectExit(1)
         #expect(outcome.lines.count == words.count)
         for (index, word) in words.enumerated() {
             let line = try #require(outcome.lines.dropFirst(index).first)
@@ -31,8 +30,7 @@ import Testing
             let message = "'x' is \("no") decimal"
             """
         let path = try folder.write(text, to: "message.swift")
-        let outcome = try check([path])
-        #expect(outcome.exitCode == 1)
+        let outcome = try check([path]).expectExit(1)
         #expect(outcome.lines.count == 1, "\(outcome.output)")
         #expect(outcome.output.hasPrefix("\(path):2: "), "\(outcome.output)")
     }
@@ -40,7 +38,6 @@ import Testing
     @Test func `parts of longer words are not reported`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("mushrooms, recommend, classroom, a pony\n", to: "page.md")
-        let outcome = try check([path])
-        #expect(outcome.exitCode == 0, "\(outcome.output)")
+        try check([path]).expectSuccess()
     }
 }

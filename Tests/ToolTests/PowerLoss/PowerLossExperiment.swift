@@ -104,7 +104,7 @@ final class PowerLossExperiment {
         guard !folders.isEmpty else { return [:] }
         let list = try folder.write(folders.joined(separator: "\n") + "\n", to: "list")
         let outcome = try Subprocess(Tool.path, [script, name, list]).finish(within: 600)
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+            .expectSuccess()
         var results: [String: String] = [:]
         for line in outcome.lines {
             guard let tab = line.firstIndex(of: "\t") else { continue }

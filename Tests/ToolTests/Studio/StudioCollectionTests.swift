@@ -11,9 +11,8 @@ extension StudioPageTests {
             """
 
         static func change(_ folder: TemporaryFolder, _ code: String) throws {
-            let outcome = try Tool.run(
-                ["-e", box + "store:write(function() \(code) end)"], in: folder.path)
-            #expect(outcome.exitCode == 0, "\(outcome.error)")
+            try Tool.run(["-e", box + "store:write(function() \(code) end)"], in: folder.path)
+                .expectSuccess()
         }
 
         static func value(_ folder: TemporaryFolder, _ code: String) throws -> String {

@@ -60,10 +60,10 @@ extension StudioPageTests {
                 dog.color = "string?"
                 store:define { Dog = dog, Cat = { name = "string" } }
                 """
-            #expect(try Tool.run(["-e", define], in: folder.path).exitCode == 0)
+            try Tool.run(["-e", define], in: folder.path).expectSuccess()
             try browser.expect("all('columnheader').map(nameOf).includes('color')", "true")
             try browser.expect("all('link', 'Cat, 0 objects').length", "1")
-            #expect(try studio.end().exitCode == 0)
+            try studio.end().expectSuccess()
             try browser.expect("all('alert', 'Disconnected').length", "1")
             try browser.expect("text('status', 'Connection')", "disconnected")
             let second = try StudioProgram(
@@ -231,7 +231,7 @@ extension StudioPageTests {
 
         @Test func `many classes are in groups, which the keyboard opens`() throws {
             let folder = try TemporaryFolder()
-            let made = try Tool.run(
+            try Tool.run(
                 [
                     "-e",
                     """
@@ -242,8 +242,8 @@ extension StudioPageTests {
                     end
                     moonpool.open { path = "many.moonpool", durability = "memory", schema = schema }
                     """,
-                ], in: folder.path)
-            #expect(made.exitCode == 0, "\(made.error)")
+                ], in: folder.path
+            ).expectSuccess()
             let (studio, browser) = try open(
                 ["many.moonpool"], in: folder, needsRows: false)
             attempt(studio, browser) {
@@ -355,7 +355,7 @@ extension StudioPageTests {
                   store:create("Dog", { "__proto__", "constructor", "toString", { __proto__ = 1 } })
                 end)
                 """#
-            #expect(try Tool.run(["-e", script], in: folder.path).exitCode == 0)
+            try Tool.run(["-e", script], in: folder.path).expectSuccess()
             let (studio, browser) = try open(["zoo.moonpool"], in: folder)
             attempt(studio, browser) {
                 try browser.expect("rows().length", "2")

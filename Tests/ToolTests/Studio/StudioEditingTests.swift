@@ -152,7 +152,7 @@ extension StudioPageTests {
                     schema.Dog.color = "string?"
                     store:define(schema)
                     """
-                #expect(try Tool.run(["-e", define], in: folder.path).exitCode == 0)
+                try Tool.run(["-e", define], in: folder.path).expectSuccess()
                 try browser.expect("all('columnheader', 'color').length", "1")
                 try browser.expect("cells(rows()[1]).length", "9")
                 try browser.type(Browser.enter)
@@ -165,7 +165,7 @@ extension StudioPageTests {
                     local store = moonpool.open("zoo.moonpool")
                     store:write(function() store:delete(store:object("Dog", 1)) end)
                     """
-                #expect(try Tool.run(["-e", delete], in: folder.path).exitCode == 0)
+                try Tool.run(["-e", delete], in: folder.path).expectSuccess()
                 try browser.expect(
                     "text('alert', 'Error')",
                     "age: the row has left this list, and its field was closed")
@@ -180,7 +180,7 @@ extension StudioPageTests {
                     schema.Toy, schema.Dog.toys = nil, nil
                     store:define(schema, function(migration) migration:delete_class("Toy") end)
                     """
-                #expect(try Tool.run(["-e", remove], in: folder.path).exitCode == 0)
+                try Tool.run(["-e", remove], in: folder.path).expectSuccess()
                 try browser.expect("one('grid').ariaLabel", "Dog")
             }
         }

@@ -10,9 +10,8 @@ import Testing
         """
 
     private func change(_ folder: TemporaryFolder, _ code: String) throws {
-        let outcome = try Tool.run(
-            ["-e", Self.dogs + "store:write(function() \(code) end)"], in: folder.path)
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        try Tool.run(["-e", Self.dogs + "store:write(function() \(code) end)"], in: folder.path)
+            .expectSuccess()
     }
 
     private func ok(_ reply: [String: Any]) throws -> [String: Any] {
@@ -157,7 +156,7 @@ import Testing
         // Of the files that no page claims, the last ones remain.
         for _ in 0..<7 { _ = try upload(studio, size: "0") }
         #expect(uploads() == 4)
-        #expect(try studio.end().exitCode == 0)
+        try studio.end().expectSuccess()
         let reader = try StudioProgram(["zoo.moonpool", "--read-only"], in: folder.path)
         #expect(try upload(reader, size: "0").contains(" 403 "))
         #expect(try files(folder).isEmpty)
@@ -166,15 +165,15 @@ import Testing
     @Test(arguments: [[], ["--sandbox"]])
     func `an exported SQLite file with data is previewed and imported`(options: [String]) throws {
         let folder = try TemporaryFolder()
-        let made = try Tool.run(
+        try Tool.run(
             [
                 "-e",
                 #"""
                 local store = moonpool.open { path = "box.moonpool", schema = { Box = { { "id", "int primary" }, { "bytes", "data?" } } } }
                 store:write(function() store:create("Box", { 1, moonpool.data("\xff\0") }) end)
                 """#,
-            ], in: folder.path)
-        #expect(made.exitCode == 0, "\(made.error)")
+            ], in: folder.path
+        ).expectSuccess()
         let studio = try StudioProgram(["box.moonpool"], in: folder.path)
         let page = try studio.welcome()
         let file = try ok(page.request(["do": "export", "class": "Box", "format": "sqlite"]))
@@ -216,10 +215,10 @@ import Testing
             return { schema = { Dog = { id = 'int primary', name = 'string', age = 'int?' } },
               up = function(m) local begin = os.time() while os.time() - begin < 3600 do end end }
             """
-        let made = try Tool.run(
+        try Tool.run(
             ["-e", "moonpool.migrate.up('kennel.moonpool', { dir = 'migrations' })"],
-            in: folder.path)
-        #expect(made.exitCode == 0, "\(made.error)")
+            in: folder.path
+        ).expectSuccess()
         let studio = try StudioProgram(["kennel.moonpool"], in: folder.path)
         let page = try studio.welcome()
         let whole = try ok(page.request(["do": "rehearse", "dir": "migrations"]))

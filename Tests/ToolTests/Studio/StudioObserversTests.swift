@@ -31,13 +31,12 @@ extension StudioPageTests {
         }
 
         static func change(_ folder: TemporaryFolder, _ code: String) throws {
-            let outcome = try Tool.run(
+            try Tool.run(
                 [
                     "-e",
                     "store = moonpool.open 'shop.moonpool' store:write(function() \(code) end)",
-                ],
-                in: folder.path)
-            #expect(outcome.exitCode == 0, "\(outcome.error)")
+                ], in: folder.path
+            ).expectSuccess()
         }
 
         @Test func `a process shown read-only has no console, and its script can end`() throws {
@@ -64,8 +63,8 @@ extension StudioPageTests {
             }
             // The observers of the studio do not keep the script alive.
             try Self.change(folder, "store:object('Order', 1).status = 'paid'")
-            #expect(try script.finish(within: 60).exitCode == 0)
-            #expect(try studio.process.finish(within: 60).exitCode == 0)
+            try script.finish(within: 60).expectSuccess()
+            try studio.process.finish(within: 60).expectSuccess()
         }
 
         @Test func `the schema is read once, and again after each change of the schema`() throws {
@@ -99,16 +98,14 @@ extension StudioPageTests {
             #expect(try reads() == "1\n")
             let define =
                 "local store = moonpool.open 'shop.moonpool' store:define { Order = { '...', note = 'string?' } }"
-            let outcome = try Tool.run(["-e", define], in: folder.path)
-            #expect(outcome.exitCode == 0, "\(outcome.error)")
+            try Tool.run(["-e", define], in: folder.path).expectSuccess()
             let classes = try page.event()["classes"] as? [[String: Any]]
             #expect((classes?.first?["properties"] as? [Any])?.count == 4)
             #expect(try reads() == "2\n")
         }
 
         @Test func `a process that does not listen is an error that names it`() throws {
-            let outcome = try Tool.run(["studio", "--no-browser", "999999"])
-            #expect(outcome.exitCode == 1)
+            let outcome = try Tool.run(["studio", "--no-browser", "999999"]).expectExit(1)
             #expect(outcome.error.contains("999999") && outcome.error.contains("--attachable"))
         }
 

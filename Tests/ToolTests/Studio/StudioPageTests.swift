@@ -16,9 +16,8 @@ enum StudioPageTests {
         """
 
     static func change(_ folder: TemporaryFolder, _ code: String) throws {
-        let outcome = try Tool.run(
-            ["-e", zoo + "store:write(function() \(code) end)"], in: folder.path)
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        try Tool.run(["-e", zoo + "store:write(function() \(code) end)"], in: folder.path)
+            .expectSuccess()
     }
 
     /// Creates a store with this number of dogs.

@@ -105,8 +105,7 @@ extension StudioPageTests {
                     toFile: "\(folder.path)/migrations/\(name).lua", atomically: true,
                     encoding: .utf8)
             }
-            let made = try Tool.run(["-e", code], in: folder.path)
-            #expect(made.exitCode == 0, "\(made.error)")
+            try Tool.run(["-e", code], in: folder.path).expectSuccess()
             var page: Page?
             for (ending, width, height) in [("", 1280, 800), ("-narrow", 390, 844)] {
                 let (schema, first) = try open(

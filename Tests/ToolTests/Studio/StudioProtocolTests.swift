@@ -14,9 +14,8 @@ import Testing
         """
 
     private func change(_ folder: TemporaryFolder, _ code: String) throws {
-        let outcome = try Tool.run(
-            ["-e", Self.dogs + "store:write(function() \(code) end)"], in: folder.path)
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        try Tool.run(["-e", Self.dogs + "store:write(function() \(code) end)"], in: folder.path)
+            .expectSuccess()
     }
 
     private func ok(_ reply: [String: Any]) throws -> [String: Any] {
@@ -121,8 +120,7 @@ import Testing
                 end
                 store:write(function() store:create("Dog", { -\(seed), "Last", 0 }) end)
                 """
-            let outcome = try Tool.run(["-e", Self.dogs + script], in: folder.path)
-            #expect(outcome.exitCode == 0, "\(outcome.error)")
+            try Tool.run(["-e", Self.dogs + script], in: folder.path).expectSuccess()
             let expected = try content(other)
             var count = 0
             while version < expected.version {
@@ -653,18 +651,16 @@ import Testing
             missing.exitCode == 1 && missing.error.contains("'nothing.moonpool'")
                 && missing.output == "")
         let text = try folder.write("text", to: "a.txt")
-        let other = try failure([text])
-        #expect(other.exitCode == 1 && other.error.contains("a.txt"))
+        try failure([text]).expectError("a.txt")
         let place = try failure(["zoo.moonpool", "--open-to", "Dgo where age > 3"])
         #expect(
             place.exitCode == 1
                 && place.error == "moonpool: there is no class 'Dgo'; did you mean 'Dog'?\n")
         let studio = try StudioProgram([])
-        let port = try failure(["--port", "\(studio.port)"])
-        #expect(port.exitCode == 1 && port.error.contains("\(studio.port)"))
-        #expect(try failure(["--port", "x"]).exitCode == 64)
-        #expect(try failure(["--frobnicate"]).exitCode == 64)
-        #expect(try failure(["--sandbox", "--no-console"]).exitCode == 64)
-        #expect(try failure(["--to", "b.moonpool"]).exitCode == 64)
+        try failure(["--port", "\(studio.port)"]).expectError("\(studio.port)")
+        try failure(["--port", "x"]).expectExit(64)
+        try failure(["--frobnicate"]).expectExit(64)
+        try failure(["--sandbox", "--no-console"]).expectExit(64)
+        try failure(["--to", "b.moonpool"]).expectExit(64)
     }
 }

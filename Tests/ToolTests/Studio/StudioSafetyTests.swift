@@ -51,10 +51,10 @@ import Testing
 
     @Test func `without a session, all answers are the same, and slow after 20 attempts`() throws {
         let folder = try TemporaryFolder()
-        let opened = try Tool.run(
+        try Tool.run(
             ["-e", "moonpool.open { path = 'secret.moonpool', schema = {} }:close()"],
-            in: folder.path)
-        #expect(opened.exitCode == 0, "\(opened.error)")
+            in: folder.path
+        ).expectSuccess()
         let studio = try StudioProgram(["secret.moonpool"], in: folder.path)
         var answers: Set<Substring> = []
         for line in [
@@ -75,7 +75,7 @@ import Testing
         #expect(status(try studio.request("GET /?token=\(studio.token)")) == "200")
         let command = try contents(of: "/proc/\(try Self.pid(studio))/cmdline")
         #expect(command.contains("secret.moonpool") && !command.contains(studio.token))
-        #expect(try studio.end().exitCode == 0)
+        try studio.end().expectSuccess()
         #expect(
             TemporaryFolder.names(in: folder.path).filter { $0.hasPrefix("moonpool-studio") } == [])
     }
@@ -214,7 +214,7 @@ import Testing
         #expect(String(decoding: try connection.readToEnd(), as: UTF8.self).contains(" 200 OK"))
         try eventually { access(file, F_OK) != 0 }
         process.send(SIGTERM)
-        #expect(try process.finish(within: 60).exitCode == 0)
+        try process.finish(within: 60).expectSuccess()
     }
 
     private func eventually(_ condition: () -> Bool) throws {

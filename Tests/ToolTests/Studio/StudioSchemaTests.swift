@@ -76,14 +76,14 @@ extension StudioPageTests {
                 try text.write(
                     toFile: "\(dir)/\(name).lua", atomically: true, encoding: .utf8)
             }
-            let made = try Tool.run(
+            try Tool.run(
                 [
                     "-e",
                     "moonpool.migrate.up('kennel.moonpool', { dir = 'migrations', to = 1 }) "
                         + "local store = moonpool.open 'kennel.moonpool' "
                         + "store:write(function() for i = 1, 3 do store:create('Dog', { id = i, age = i }) end end)",
-                ], in: folder.path)
-            #expect(made.exitCode == 0, "\(made.error)")
+                ], in: folder.path
+            ).expectSuccess()
             let (studio, browser) = try open(
                 ["kennel.moonpool", "--open-to", "migrations"], in: folder, needsRows: false)
             attempt(studio, browser) {

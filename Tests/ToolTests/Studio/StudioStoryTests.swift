@@ -150,7 +150,7 @@ extension StudioPageTests {
                     "2,\"shop.lua\"")
             }
             // The script continues without the studio, and its end is that of the studio.
-            #expect(try studio.end().exitCode == 0)
+            try studio.end().expectSuccess()
             try Observers.change(folder, "store:object('Order', 4).due = 6")
             let count = try Tool.run(
                 ["attach", "\(folder.path)/shop.sock", "-e", "#moonpool.observers()"],
@@ -158,7 +158,7 @@ extension StudioPageTests {
             #expect(count.output == "2\n", "\(count.output)\(count.error)")
             let second = try StudioProgram(["\(folder.path)/shop.sock"], in: folder.path)
             script.send(SIGKILL)
-            #expect(try second.process.finish(within: 60).exitCode == 0)
+            try second.process.finish(within: 60).expectSuccess()
         }
 
         @Test func `a Realm file is read, filtered, followed and exported, and never changed`()
@@ -166,9 +166,8 @@ extension StudioPageTests {
         {
             let folder = try TemporaryFolder()
             let file = folder.path + "/kennel.realm"
-            #expect(
-                try Subprocess("/bin/cp", ["\(Tool.root)/examples/kennel.realm", file]).finish()
-                    .exitCode == 0)
+            try Subprocess("/bin/cp", ["\(Tool.root)/examples/kennel.realm", file]).finish()
+                .expectSuccess()
             try FileManager.default.createDirectory(
                 atPath: folder.path + "/migrations", withIntermediateDirectories: false)
             let before = try Subprocess("/usr/bin/sha256sum", [file]).finish().output
@@ -197,9 +196,9 @@ extension StudioPageTests {
                 while access(csv, R_OK) != 0, ContinuousClock.now < deadline { usleep(20_000) }
                 #expect(try contents(of: csv).hasPrefix("id,name,"))
                 // A rehearsal of a folder that begins with the schema of the Realm file.
-                let plan = try Tool.run(
-                    ["migrate", "plan", "--dir", "migrations", "kennel.realm"], in: folder.path)
-                #expect(plan.exitCode == 0, "\(plan.error)")
+                try Tool.run(
+                    ["migrate", "plan", "--dir", "migrations", "kennel.realm"], in: folder.path
+                ).expectSuccess()
                 _ = try folder.write(
                     """
                     return { changes = { Dog = { months = "int?" } }, drops = { "Dog.age" },
@@ -216,9 +215,9 @@ extension StudioPageTests {
                     "[...one('table', 'Dog').tBodies[0].rows].slice(0, 2).map((r) => [...r.cells].map((c) => c.textContent).join('|'))",
                     "Dog 1|age|7|dropped,|months||84")
             }
-            #expect(try studio.end().exitCode == 0)
+            try studio.end().expectSuccess()
             #expect(try Subprocess("/usr/bin/sha256sum", [file]).finish().output == before)
-            #expect(try Tool.run(["check", "kept.moonpool"], in: folder.path).exitCode == 0)
+            try Tool.run(["check", "kept.moonpool"], in: folder.path).expectSuccess()
         }
     }
 }
