@@ -105,8 +105,7 @@ import Testing
         let second = try Tool.run(["--attachable=" + script.socket, "-e", "print 'ran'"])
             .expectError("address already in use")
         #expect(second.output == "")
-        script.process.send(SIGKILL)
-        _ = try script.process.finish()
+        try script.process.kill()
         let outcome = try script.attach("1").expectExit(1)
         #expect(
             outcome.error

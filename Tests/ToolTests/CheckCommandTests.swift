@@ -185,8 +185,7 @@ import Testing
         for _ in 0..<5 {
             try Tool.run(["check", store]).expectSuccess()
         }
-        process.send(SIGKILL)
-        _ = try process.finish()
+        try process.kill()
         try Tool.run(["check", store]).expectSuccess()
     }
 }

@@ -33,9 +33,7 @@ struct ClusterCommandTests {
         func member(_ name: String) throws -> Subprocess { try #require(members[name]) }
 
         func kill(_ name: String) throws {
-            let member = try member(name)
-            member.send(9)
-            try member.finish().expectExit(137)
+            try member(name).kill().expectExit(137)
         }
 
         /// Starts a script that is a member; it prints its role, and the number of dogs that each remote write returns.

@@ -107,8 +107,7 @@ import Testing
         #expect(outcome.lines[2] == "initial 0 0")
         #expect(outcome.lines[3] == "initial 0 0, update 1 1\t5001\tchanged")
         try isWhole(shop.store)
-        #expect(try shop.value("#store:objects 'Person'") == "5001")
-        #expect(try shop.value("store:schema().Page") == "nil")
+        try shop.expectValues(["#store:objects 'Person'": "5001", "store:schema().Page": "nil"])
     }
 
     @Test(arguments: ["backup", "compact"])

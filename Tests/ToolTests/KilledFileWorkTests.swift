@@ -34,8 +34,7 @@ import Testing
             for suffix in ["", "-lock", "-log"] { unlink(store + suffix) }
             let process = try Subprocess(Tool.path, [script, store])
             usleep(pause(&random))
-            process.send(SIGKILL)
-            _ = try process.finish()
+            try process.kill()
             if access(store, F_OK) == 0 {
                 let checked = try Tool.run(["check", store])
                 #expect(checked.exitCode == 0, "round \(round): \(checked.output)\(checked.error)")
@@ -70,8 +69,7 @@ import Testing
             let words = command == "backup" ? [command, store, copy] : [command, store]
             let process = try Subprocess(Tool.path, words)
             usleep(pause(&random))
-            process.send(SIGKILL)
-            _ = try process.finish()
+            try process.kill()
             for path in [store, copy] where access(path, F_OK) == 0 {
                 let checked = try Tool.run(["check", path])
                 #expect(checked.exitCode == 0, "round \(round): \(checked.output)\(checked.error)")

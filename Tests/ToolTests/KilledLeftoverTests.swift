@@ -114,8 +114,7 @@ import Testing
                 Tool.path, work.arguments, in: folder.path, environment: environment,
                 input: work.input)
             usleep(UInt32.random(in: 0...150_000, using: &random))
-            process.send(SIGKILL)
-            _ = try process.finish()
+            try process.kill()
         }
         try Tool.run(work.arguments, input: work.input, in: folder.path, environment: environment)
             .expectSuccess()

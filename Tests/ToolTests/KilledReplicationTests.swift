@@ -47,12 +47,10 @@ struct KilledReplicationTests {
             try write(zoo, from: 10 + 20 * round, to: 29 + 20 * round)
             switch round % 3 {
             case 0:
-                publisher.send(9)
-                try publisher.finish().expectExit(137)
+                try publisher.kill().expectExit(137)
                 publisher = try publish()
             case 1:
-                follower.send(9)
-                try follower.finish().expectExit(137)
+                try follower.kill().expectExit(137)
                 follower = try follow()
             default:
                 server.stop()
@@ -60,8 +58,7 @@ struct KilledReplicationTests {
             }
         }
         for process in [publisher, follower] {
-            process.send(9)
-            _ = try process.finish()
+            try process.kill()
         }
         try Tool.run(["publish", zoo, server.address, "--once"] + stream).expectSuccess()
         try Tool.run(["follow", server.address, copy, "--once"] + stream).expectSuccess()

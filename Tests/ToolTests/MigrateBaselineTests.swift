@@ -65,8 +65,10 @@ import Testing
         #expect(try shop.migrate("status").lines.last == "1 pending, schema version 2")
         try shop.migrate("up").expectSuccess()
         try shop.migrate("check").expectSuccess()
-        #expect(try shop.value("store:object('Person', 9).age") == "7")
-        #expect(try shop.value("#store:objects 'Person'") == "1")
+        try shop.expectValues([
+            "store:object('Person', 9).age": "7",
+            "#store:objects 'Person'": "1",
+        ])
         try shop.migrate("baseline").expectError("is already at migration 3")
     }
 

@@ -45,8 +45,10 @@ import Testing
         #expect(merge.lines.first == "'0002_mail.lua' becomes '0003_mail.lua'")
         #expect(names(shop) == ["0001_start.lua", "0002_phone.lua", "0003_mail.lua"])
         try shop.migrate("up").expectSuccess()
-        #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
-        #expect(try shop.value("store:object('P', 1).mail") == "p1@example.com")
+        try shop.expectValues([
+            "store:object('P', 1).phone": "+49 30",
+            "store:object('P', 1).mail": "p1@example.com",
+        ])
         try shop.migrate("check").expectSuccess()
     }
 
@@ -99,13 +101,6 @@ import Testing
         try shop.write("-- A copy.\n" + Self.mail, to: "0003_mail.lua")
         try shop.migrate("up").expectError(
             "'0003_mail.lua' is a copy of '0002_mail.lua'; delete one of them")
-    }
-
-    @Test func `without a terminal, merge requires a choice`() throws {
-        let shop = try deployed(Self.phone, as: "0002_phone.lua")
-        try shop.write(Self.mail, to: "0002_mail.lua")
-        try shop.migrateFolder("merge").expectError("0002_mail.lua, 0002_phone.lua")
-        #expect(names(shop) == ["0001_start.lua", "0002_mail.lua", "0002_phone.lua"])
     }
 
     @Test func `branches that changed the same property differently do not merge`() throws {
@@ -283,14 +278,10 @@ import Testing
 
     @Test func `processes that migrate a store at once leave each migration to one of them`() throws
     {
-        for _ in 0..<3 {
-            let shop = try steps()
-            for outcome in try atOnce(shop, [["up"], ["up"], ["up"]]) {
-                #expect(outcome.exitCode == 0, "\(outcome.error)")
-            }
-            try shop.migrate("check").expectSuccess()
-            #expect(try sum(shop) == "1275")
-        }
+        let shop = try steps()
+        for outcome in try atOnce(shop, [["up"], ["up"], ["up"]]) { outcome.expectSuccess() }
+        try shop.migrate("check").expectSuccess()
+        #expect(try sum(shop) == "1275")
     }
 
     @Test func `up and down at once skip no migration`() throws {
@@ -320,16 +311,6 @@ import Testing
         #expect(try shop.migrate("check").output.hasPrefix("up to date"))
         #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
         try shop.test().expectSuccess()
-    }
-
-    @Test func `repair adopts a manual change`() throws {
-        let shop = try deployed(Self.phone, as: "0002_phone.lua")
-        _ = try shop.value("store:define { Toy = { name = 'string' } }")
-        try shop.migrate("check").expectExit(2)
-        #expect(try shop.migrate("up").error.contains("changed outside of the migrations"))
-        try shop.migrate("repair", "--yes").expectSuccess()
-        #expect(names(shop) == ["0001_start.lua", "0002_phone.lua", "0003_adopted.lua"])
-        #expect(try shop.migrate("check").output.hasPrefix("up to date"))
     }
 
     @Test func `repair adopts a manual change while migrations are pending`() throws {
@@ -474,13 +455,6 @@ import Testing
         }
     }
 
-    @Test func `an older store needs the squashed files first`() throws {
-        let shop = try MigrationShop()
-        try shop.migrate("up", "--to", "1").expectSuccess()
-        _ = try shop.migrateFolder("squash", "--to", "2")
-        try shop.migrate("up").expectError("apply the files in 'migrations/squashed' first")
-    }
-
     @Test func `down reverts to a number, or refuses before it starts`() throws {
         let shop = try MigrationShop([
             MigrationShop.first, MigrationShop.second,
@@ -494,7 +468,9 @@ import Testing
         try shop.migrate("down", "--to", "0").expectError("0001_people.lua' has no 'down' function")
         #expect(try shop.value("store.schema_version") == "3")
         try shop.migrate("down", "--to", "1").expectSuccess()
-        #expect(try shop.value("store:object('Person', 2).first") == "F2")
-        #expect(try shop.value("store.schema_version") == "1")
+        try shop.expectValues([
+            "store:object('Person', 2).first": "F2",
+            "store.schema_version": "1",
+        ])
     }
 }

@@ -81,34 +81,40 @@ import Testing
         try shop.migrate("check").expectSuccess()
     }
 
-    @Test(arguments: [
-        "require 'm.helper'", "require 'helper'", "dofile 'm/helper.lua'",
-        "dofile './m/../m/helper.lua'",
-        "dofile 'helper.lua'", "dofile(folder .. '/m/helper.lua')", "loadfile 'm/helper.lua'()",
-        "(function() package.path = folder .. '/m/?.lua' return require 'helper' end)()",
-    ])
-    func `a loaded file of the folder belongs to the migration however it is loaded`(load: String)
-        throws
+    @Test func `a loaded file of the folder belongs to the migration however it is loaded`() throws
     {
         let folder = try TemporaryFolder()
         mkdir(folder.path + "/m", 0o755)
-        let migration = """
-            local folder = "\(folder.path)"
-            local helper = \(load)
-            return { schema = { P = { id = "int primary" } } }
-            """
-        _ = try folder.write(migration, to: "m/0001_a.lua")
-        _ = try folder.write("return { suffix = '!' }", to: "m/helper.lua")
+        let loads = [
+            "require 'm.NAME'", "require 'NAME'", "dofile 'm/NAME.lua'",
+            "dofile './m/../m/NAME.lua'",
+            "dofile 'NAME.lua'", "dofile(folder .. '/m/NAME.lua')", "loadfile 'm/NAME.lua'()",
+            "(function() package.path = folder .. '/m/?.lua' return require 'NAME' end)()",
+        ]
+        func helper(_ index: Int, _ suffix: String) throws {
+            try folder.write("return { suffix = '\(suffix)' }", to: "m/helper\(index).lua")
+        }
+        for (index, load) in loads.enumerated() {
+            let migration = """
+                local folder = "\(folder.path)"
+                local helper = \(load.replacing("NAME", with: "helper\(index)"))
+                return { changes = { P\(index) = { id = "int primary" } } }
+                """
+            try folder.write(migration, to: "m/000\(index + 1)_a\(index).lua")
+            try helper(index, "!")
+        }
         func run(_ command: String) throws -> Tool.Outcome {
             try Tool.run(["migrate", command, "s.moonpool", "--dir", "m"], in: folder.path)
         }
         try run("up").expectSuccess()
         try run("check").expectSuccess()
-        _ = try folder.write("return { suffix = '?' }", to: "m/helper.lua")
+        for index in loads.indices { try helper(index, "?") }
         let check = try run("check").expectExit(2)
-        #expect(
-            check.output.contains("'helper.lua', which '0001_a.lua' loads, was edited"),
-            "\(check.output)")
+        for (index, load) in loads.enumerated() {
+            let problem =
+                "'helper\(index).lua', which '000\(index + 1)_a\(index).lua' loads, was edited"
+            #expect(check.output.contains(problem), "\(load): \(check.output)")
+        }
     }
 
     @Test func `standard output contains only the report, whatever scripts write`() throws {
@@ -163,15 +169,18 @@ import Testing
         #expect(up.error.contains("migrated, "), "\(up.error)")
     }
 
-    @Test(arguments: [
-        "return { name = 'x' }", "return {}", "return { { after = function() end }, {} }",
-        "return { { after = function() end }, { name = 'second' } }",
-    ])
-    func `a test without a function has failed`(test: String) throws {
-        let shop = try shop("return { changes = {} }")
-        try shop.write(test, to: "0002_names_test.lua")
+    @Test func `a test without a function has failed`() throws {
+        let tests = [
+            "return {}", "return { { after = function() end }, {} }",
+            "return { { after = function() end }, { name = 'second' } }",
+        ]
+        let shop = try MigrationShop([Self.start] + tests.map { _ in "return { changes = {} }" })
+        for (index, test) in tests.enumerated() {
+            try shop.write(test, to: MigrationShop.names[index + 1].replacing(".", with: "_test."))
+        }
         let outcome = try shop.test().expectExit(1)
-        #expect(outcome.output.contains("does not test anything"), "\(outcome.output)")
+        #expect(
+            outcome.output.ranges(of: "does not test anything").count == 3, "\(outcome.output)")
     }
 
     @Test(arguments: [

@@ -3,19 +3,6 @@ import Testing
 
 /// Errors of migrations are reported in one sentence, and leave the store unchanged.
 @Suite struct MigrateFailureTests {
-    @Test func `a missing store is an error`() throws {
-        let shop = try MigrationShop()
-        for command in ["status", "down", "undo"] {
-            let outcome = try shop.migrate(command).expectExit(1)
-            #expect(outcome.error == "moonpool: there is no store '\(shop.store)'\n")
-        }
-        try shop.migrate("check").expectExit(2)
-        let json = try shop.migrate("check", "--json").expectExit(2)
-        #expect(json.error == "")
-        #expect(try MigrationShop.json(json, "error.code") == "invalid_argument")
-        #expect(!TemporaryFolder.names(in: shop.folder.path).contains("shop.moonpool"))
-    }
-
     @Test(arguments: [["--to", "x"], ["--nonsense"], ["more"]])
     func `unknown words are errors, also as JSON`(words: [String]) throws {
         let shop = try MigrationShop()
@@ -129,22 +116,6 @@ import Testing
         unlink(shop.migrations + "/3_other.lua")
         unlink(shop.migrations + "/0002_names.lua")
         try shop.migrate("check").expectError("migration 2 is missing", code: 2)
-    }
-
-    @Test func `an error of a script contains file, line and object, and changes nothing`() throws {
-        let shop = try MigrationShop()
-        try shop.migrate("up", "--to", "2").expectSuccess()
-        _ = try shop.value("store:write(function() store:object('Person', 4).age = 'old' end)")
-        let up = try shop.migrate("up", "--no-backup").expectExit(1)
-        #expect(
-            up.error
-                == "moonpool: migrations/0003_ages.lua:5: no age: old "
-                + "('0003_ages.lua', at Person id = 4; it was rolled back)\n")
-        #expect(try shop.value("store.schema_version") == "2")
-        #expect(try shop.value("store:object('Person', 1).age") == "21")
-        let json = try shop.migrate("up", "--json").expectExit(1)
-        #expect(json.error == "")
-        #expect(try MigrationShop.json(json, "error.code") == "error")
     }
 
     @Test func `a script that does not compile prevents all changes`() throws {
@@ -276,13 +247,8 @@ import Testing
         #expect(try shop.value("store.schema_version") == "3")
     }
 
-    @Test func `an unknown and a missing option print the usage`() throws {
-        let shop = try MigrationShop()
-        try shop.migrate("up", "--dryrun").expectError("--dryrun", code: 64)
-        try Tool.run(["migrate", "up", shop.store]).expectError("--dir", code: 64)
-    }
-
-    @Test func `Ctrl-C rolls back`() throws {
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `a signal rolls back`(signal: Int32) throws {
         let shop = try MigrationShop([
             MigrationShop.first,
             """
@@ -290,21 +256,27 @@ import Testing
               schema = { Person = { id = "int primary", first = "string", last = "string", age = "string" } },
               up = function(m)
                 m:delete(m:objects("Person"))
-                io.write("begun\\n") io.flush()
+                print "begun"
                 while true do end
               end,
             }
             """,
         ])
-        let process = try shop.start("up")
+        let isText = signal == SIGINT
+        let process = try isText ? shop.start("up") : shop.start("up", "--json")
         try process.wait { process.error.contains("begun") }
-        process.send(SIGINT)
-        let outcome = try process.finish().expectExit(130)
-        #expect(
-            outcome.error
-                == "begun\nmoonpool: '0002_names.lua' was interrupted; it was rolled back\n")
-        #expect(try shop.value("store.schema_version") == "1")
-        #expect(try shop.value("#store:objects 'Person'") == "5")
+        process.send(signal)
+        let outcome = try process.finish().expectExit(128 + signal)
+        if isText {
+            #expect(
+                outcome.error
+                    == "begun\nmoonpool: '0002_names.lua' was interrupted; it was rolled back\n")
+        } else {
+            try MigrationShop.expectJSON(
+                outcome,
+                ["error.code": "interrupted", "error.file": "migrations/0002_names.lua"])
+        }
+        try shop.expectValues(["store.schema_version": "1", "#store:objects 'Person'": "5"])
     }
 
     private func size(of path: String) throws -> Int {
@@ -353,8 +325,7 @@ import Testing
         try migrate(words + ["--dry-run"], in: shop, blocks: 600).expectExit(1)
         let names = TemporaryFolder.names(in: shop.folder.path).sorted()
         #expect(names == ["migrations", "shop.moonpool", "shop.moonpool-lock"], "\(names)")
-        #expect(try shop.value("store.schema_version") == "1")
-        #expect(try shop.value("#store:objects 'Person'") == "5")
+        try shop.expectValues(["store.schema_version": "1", "#store:objects 'Person'": "5"])
         try Tool.run(["check", shop.store]).expectSuccess()
         try shop.migrate("up").expectSuccess()
     }

@@ -202,10 +202,14 @@ import Testing
     @Test func `undo reports kept and lost writes as JSON`() throws {
         let shop = try written()
         let undo = try shop.migrate("undo", "--json")
-        #expect(try MigrationShop.json(undo, "later.commits") == "1")
-        #expect(try MigrationShop.json(undo, "later.deleted") == "1")
-        #expect(try MigrationShop.json(undo, "lost_commits") == "0")
-        #expect(try MigrationShop.json(undo, "migrations[1]") == "2")
+        try MigrationShop.expectJSON(
+            undo,
+            [
+                "later.commits": "1",
+                "later.deleted": "1",
+                "lost_commits": "0",
+                "migrations[1]": "2",
+            ])
         #expect(
             undo.output.contains(
                 #"{"name":"Toy","count":1,"reason":"the schema before the migration does not have it"}"#
@@ -221,6 +225,7 @@ import Testing
         #expect(
             try shop.value("store:object('Person', 2).first .. store:object('Person', 1).age")
                 == "F221")
+        try shop.migrate("undo").expectError("no backup was made")
     }
 
     @Test func `undo reports a history without the later writes`() throws {

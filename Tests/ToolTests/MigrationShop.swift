@@ -43,11 +43,12 @@ struct MigrationShop {
         }
         """
 
+    static let names = ["0001_people.lua", "0002_names.lua", "0003_ages.lua", "0004_last.lua"]
+
     init(_ migrations: [String] = [first, second, third]) throws {
         folder = try TemporaryFolder()
         mkdir(self.migrations, 0o755)
-        let names = ["0001_people.lua", "0002_names.lua", "0003_ages.lua"]
-        for (name, text) in zip(names, migrations) { try write(text, to: name) }
+        for (name, text) in zip(Self.names, migrations) { try write(text, to: name) }
     }
 
     /// Writes a migration or a test of a migration.
@@ -88,10 +89,29 @@ struct MigrationShop {
         return String(outcome.output.dropLast())
     }
 
+    /// Expects the values of expressions that use `store`, read by one process.
+    func expectValues(
+        _ values: KeyValuePairs<String, String>, at location: SourceLocation = #_sourceLocation
+    ) throws {
+        let found = try value(values.map(\.key).joined(separator: ", "))
+        let expected = values.map(\.value).joined(separator: "\t")
+        #expect(found == expected, sourceLocation: location)
+    }
+
     /// Returns the export of a store.
     static func export(_ store: String, _ options: String...) throws -> String {
         let outcome = try Tool.run(["export", store, "-"] + options).expectSuccess()
         return outcome.output
+    }
+
+    /// Expects values of a JSON outcome by their paths, read by one process.
+    static func expectJSON(
+        _ outcome: Tool.Outcome, _ values: KeyValuePairs<String, String>,
+        at location: SourceLocation = #_sourceLocation
+    ) throws {
+        let found = try json(outcome, values.map(\.key).joined(separator: ", r."))
+        let expected = values.map(\.value).joined(separator: "\t")
+        #expect(found == expected, sourceLocation: location)
     }
 
     /// Returns a value of a JSON outcome by its path, such as `applied[1].number`.

@@ -95,8 +95,7 @@ import Testing
             let process = try Subprocess(Tool.path, [writer, store])
             let enough = Int.random(in: 1...40)
             try process.wait { process.output.utf8.count { $0 == 10 } >= enough }
-            process.send(SIGKILL)
-            _ = try process.finish()
+            try process.kill()
         }
         let last = try folder.write(
             open + "store:write(function() store:create(\"Entry\", { id = -1 }) end)",

@@ -201,8 +201,7 @@ struct ReplicationCommandTests {
             #expect(status.output.contains("last error"))
             #expect(!(status.output + status.error).contains("hidden"), "\(status.output)")
             #expect(!(try contents(of: store + "-replication")).contains("hidden"))
-            process.send(9)
-            _ = try process.finish()
+            try process.kill()
         }
         #expect(!(process.output + process.error).contains("hidden"), "\(process.error)")
     }

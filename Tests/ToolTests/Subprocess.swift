@@ -68,7 +68,7 @@ final class Subprocess {
 
     deinit {
         if !isReaped {
-            kill(process, SIGKILL)
+            send(SIGKILL)
             waitpid(process, nil, 0)
         }
         if outputEnd >= 0 { close(outputEnd) }
@@ -77,7 +77,14 @@ final class Subprocess {
 
     var identifier: pid_t { process }
 
-    func send(_ signal: Int32) { kill(process, signal) }
+    func send(_ signal: Int32) { Glibc.kill(process, signal) }
+
+    /// Kills the process and waits for its end.
+    @discardableResult  // because most processes only hold something until then
+    func kill() throws -> Tool.Outcome {
+        send(SIGKILL)
+        return try finish()
+    }
 
     /// Reads until the child has closed both streams, and gets its exit code.
     func finish(within seconds: Double = 300) throws -> Tool.Outcome {

@@ -94,8 +94,7 @@ import Testing
         try shop.migrate("up").expectError("migration 2 (names) is started")
 
         let completing = try shop.start("complete", "--wait", "30")
-        old.send(SIGKILL)
-        _ = try old.finish()
+        try old.kill()
         let complete = try completing.finish(within: 30).expectSuccess()
         #expect(complete.output.contains("backup: "), "\(complete.output)")
         try new.wait(within: 20) { new.output.contains("schema\tcompleted\t2") }
@@ -125,8 +124,7 @@ import Testing
                 try store.refresh()
                 converted = try store.startedMigration()?.converted ?? -1
             }
-            process.send(SIGKILL)
-            _ = try process.finish(within: 20)
+            try process.kill()
             #expect(converted > target)
         }
         try store.refresh()
@@ -139,8 +137,7 @@ import Testing
         for polls in [0, 1, 2] {
             let process = try shop.start("complete", "--no-backup")
             for _ in 0..<polls { _ = try Tool.run(["-e", ""]) }
-            process.send(SIGKILL)
-            _ = try process.finish(within: 20)
+            try process.kill()
         }
         let complete = try shop.migrate("complete")
         #expect(
@@ -333,8 +330,7 @@ import Testing
         try reader.wait(within: 20) { reader.output.contains("ready") }
         try shop.migrate("start", "--pace", "100").expectSuccess()
         try shop.migrate("complete").expectError("in use by process")
-        reader.send(SIGKILL)
-        _ = try reader.finish()
+        try reader.kill()
         try shop.migrate("complete").expectSuccess()
     }
 
