@@ -58,8 +58,7 @@ import Testing
         let path = folder.path + "/dogs.moonpool"
         let temporary = folder.path + "/temporary"
         #expect(mkdir(temporary, 0o700) == 0)
-        let outcome = try Self.withoutProc(
-            ["env", "TMPDIR=\(temporary)", Tool.path, script, path])
+        let outcome = try Self.withoutProc(["env", "TMPDIR=\(temporary)", Tool.path, script, path])
         #expect(outcome.lines == ["2\t1", "2\t1", "2", "2", "2"], "\(outcome.error)")
         #expect(TemporaryFolder.names(in: temporary).isEmpty)
     }

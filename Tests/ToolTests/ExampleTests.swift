@@ -121,8 +121,7 @@ import Testing
 
     @Test func `the example of packages follows links and virtual packages`() throws {
         let lines = try run().lines
-        #expect(
-            lines.contains("editor requires 3 packages, 1.8 MB; the largest are"))
+        #expect(lines.contains("editor requires 3 packages, 1.8 MB; the largest are"))
     }
 
     @Test func `the example of packages shows the output of an observer`() throws {

@@ -136,8 +136,7 @@ struct FailedCallTests {
         let positions =
             Self.testsAll ? Array(1...total) : (1...Self.count).map { total * $0 / Self.count }
         let runs = try positions.map { try run($0) }
-        let list = try folder.write(
-            runs.map(\.folder).joined(separator: "\n") + "\n", to: "list")
+        let list = try folder.write(runs.map(\.folder).joined(separator: "\n") + "\n", to: "list")
         let reading = try Tool.run([try folder.write(Self.read, to: "read.lua"), list])
         let contents = reading.output.split(separator: "\n", omittingEmptySubsequences: false)
         try #require(contents.count == runs.count + 1, "\(reading.error)")

@@ -51,8 +51,7 @@ import Testing
         let folder = try TemporaryFolder()
         _ = try folder.write(code, to: "attack.lua")
         let script = try folder.write(harness, to: "script.lua")
-        let process = try Subprocess(
-            Tool.path, ["--memory", "\(limit)M", script], in: folder.path)
+        let process = try Subprocess(Tool.path, ["--memory", "\(limit)M", script], in: folder.path)
         let outcome = try process.finish(within: 300).expectSuccess()
         let lines = outcome.lines
         guard lines.count == 2, let peak = Int(lines[1]) else {

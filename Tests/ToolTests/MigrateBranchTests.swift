@@ -174,12 +174,10 @@ import Testing
             status.output.contains("is now '0003_mine.lua'; up records the new name"),
             "\(status.output)")
         let down = try shop.migrate("down")
-        #expect(
-            down.error.contains("is pending and comes before '0003_mine.lua'"), "\(down.error)")
+        #expect(down.error.contains("is pending and comes before '0003_mine.lua'"), "\(down.error)")
         try shop.migrate("up").expectSuccess()
         #expect(
-            try shop.value("store:object('P', 1).phone, store:object('P', 1).mail")
-                == "+49 30\tnil")
+            try shop.value("store:object('P', 1).phone, store:object('P', 1).mail") == "+49 30\tnil")
         try shop.migrate("check").expectSuccess()
     }
 
@@ -232,8 +230,7 @@ import Testing
         try shop.migrate("up").expectSuccess()
         try shop.migrate("check").expectSuccess()
         #expect(
-            try shop.value("store:schema().Dog.tags, store:schema().Dog.marks")
-                == "string?[]\tnil")
+            try shop.value("store:schema().Dog.tags, store:schema().Dog.marks") == "string?[]\tnil")
     }
 
     /// A shop with 12 migrations, each of which moves the values of 50 dogs to another property.
@@ -318,8 +315,7 @@ import Testing
         _ = try shop.value(
             "store:define { P = { id = 'int primary', phone = 'string?', note = 'string?' } }")
         _ = try shop.value("store:write(function() store:object('P', 1).note = 'by hand' end)")
-        try shop.write(
-            "return { changes = { P = { mail = 'string?' } } }", to: "0003_mail.lua")
+        try shop.write("return { changes = { P = { mail = 'string?' } } }", to: "0003_mail.lua")
         #expect(
             try shop.migrate("up").error.contains("adopt the change with moonpool migrate repair"))
         try shop.migrate("repair", "--yes").expectSuccess()

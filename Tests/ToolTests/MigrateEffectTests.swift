@@ -179,8 +179,7 @@ import Testing
             try shop.write(test, to: MigrationShop.names[index + 1].replacing(".", with: "_test."))
         }
         let outcome = try shop.test().expectExit(1)
-        #expect(
-            outcome.output.ranges(of: "does not test anything").count == 3, "\(outcome.output)")
+        #expect(outcome.output.ranges(of: "does not test anything").count == 3, "\(outcome.output)")
     }
 
     @Test(arguments: [

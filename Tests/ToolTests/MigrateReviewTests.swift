@@ -6,8 +6,7 @@ import Testing
     @Test func `check, lint and test write findings for CI systems`() throws {
         let shop = try MigrationShop()
         try shop.migrate("up", "--to", "2").expectSuccess()
-        _ = try shop.value(
-            "store:write(function() store:object('Person', 4).age = 'old' end)")
+        _ = try shop.value("store:write(function() store:object('Person', 4).age = 'old' end)")
         let github = try shop.migrate("check", "--format", "github").expectExit(2)
         #expect(
             github.output.hasPrefix(

@@ -59,8 +59,7 @@ struct MigrationShop {
 
     /// Runs `moonpool migrate COMMAND STORE --dir …`.
     func migrate(_ command: String, _ options: String...) throws -> Tool.Outcome {
-        try Tool.run(
-            ["migrate", command, store, "--dir", "migrations"] + options, in: folder.path)
+        try Tool.run(["migrate", command, store, "--dir", "migrations"] + options, in: folder.path)
     }
 
     /// Starts `moonpool migrate COMMAND STORE --dir …`.

@@ -35,8 +35,7 @@ struct StillScheduler: Scheduler {
     {
         let shop = try MigrationShop()
         try shop.migrate("up", "--to", "1").expectSuccess()
-        let store = try Store(
-            StoreConfiguration(.file(shop.store)), scheduler: StillScheduler())
+        let store = try Store(StoreConfiguration(.file(shop.store)), scheduler: StillScheduler())
         defer { store.close() }
         #expect(try store.otherPrograms() == [])
 

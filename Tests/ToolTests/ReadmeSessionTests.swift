@@ -15,13 +15,10 @@ import Testing
     }
 
     @Test func `the picture of a session matches the prompt`() throws {
-        let catalog = try #require(
-            ReadmeTests.catalogs.first { $0.hasSuffix("/Moonpool.docc") })
+        let catalog = try #require(ReadmeTests.catalogs.first { $0.hasSuffix("/Moonpool.docc") })
         let resources = "\(Tool.root)/\(catalog)/Resources"
         try Tool.run(["transcript", resources + "/session.txt"]).expectSuccess()
-        let picture = try Tool.run([
-            Tool.root + "/scripts/picture.lua", resources + "/session.txt",
-        ])
+        let picture = try Tool.run([Tool.root + "/scripts/picture.lua", resources + "/session.txt"])
         #expect(picture.error == "")
         #expect(
             try picture.output == contents(of: resources + "/session.svg"),

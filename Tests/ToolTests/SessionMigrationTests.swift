@@ -68,10 +68,7 @@ import Testing
             print(table.unpack(store:migration_since(base + 1).files))
             """)
         #expect(first.error == "")
-        #expect(
-            first.lines == [
-                "migrations/0002_add_dog_age.lua", "migrations/0003_add_cat.lua",
-            ])
+        #expect(first.lines == ["migrations/0002_add_dog_age.lua", "migrations/0003_add_cat.lua"])
     }
 
     @Test(arguments: [

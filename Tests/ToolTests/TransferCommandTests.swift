@@ -62,9 +62,7 @@ import Testing
         format: String
     ) throws {
         let folder = try TemporaryFolder()
-        let row = [
-            "csv": "%d,x", "jsonl": "{\"id\":%d}", "json": "{\"id\":%d},", "lua": "T{id=%d}",
-        ]
+        let row = ["csv": "%d,x", "jsonl": "{\"id\":%d}", "json": "{\"id\":%d},", "lua": "T{id=%d}"]
         let (head, tail) =
             ["csv": ("id,n", ""), "json": ("[", "{\"id\":0}]")][format] ?? ("", "")
         let rows = (1...150_000).map {
@@ -120,9 +118,7 @@ import Testing
             let outcome = try Tool.run(["export", store, "-", option, value])
             #expect(outcome.error == "moonpool: \(option) needs --class\n")
         }
-        let wrong = try Tool.run([
-            "export", store, "-", "--class", "Dog", "--order", "age down",
-        ])
+        let wrong = try Tool.run(["export", store, "-", "--class", "Dog", "--order", "age down"])
         #expect(wrong.error.contains("--order: expected path or path desc, got 'age down'"))
     }
 
@@ -149,9 +145,7 @@ import Testing
         let good = try folder.write("id,age\n9,9\n", to: "first.csv")
         _ = try Tool.run(["import", store, good, "--class", "Dog"])
         let rejects = folder.path + "/rejects.jsonl"
-        let outcome = try Tool.run([
-            "import", store, rows, "--class", "Dog", "--skip-bad", rejects,
-        ])
+        let outcome = try Tool.run(["import", store, rows, "--class", "Dog", "--skip-bad", rejects])
         #expect(outcome.output.contains("2 created, 0 updated, 1 rejected"))
         #expect(try contents(of: rejects) == "id,age\nx,4\n")
         #expect(try contents(of: rejects + ".reasons.jsonl").contains("\"line\":3,\"column\":1"))

@@ -79,8 +79,7 @@ import Testing
         let other = try program(shop)
         try shop.migrate("up").expectSuccess()
         try other.kill()
-        _ = try shop.value(
-            "store:write(function() store:object('Dog', 9).birthday = 'later' end)")
+        _ = try shop.value("store:write(function() store:object('Dog', 9).birthday = 'later' end)")
         let undo = try shop.migrate("undo")
         #expect(undo.exitCode == 0 && undo.output.contains("kept 1 commit"), "\(undo)")
         #expect(try shop.migrate("status").output.contains("0002 names  pending"))
@@ -94,8 +93,7 @@ import Testing
     @Test func `up in batches takes the migration back if an object cannot be converted`() throws {
         let shop = try shop()
         let other = try program(shop)
-        _ = try shop.value(
-            "store:write(function() store:object('Dog', 9).first = 'bad' end)")
+        _ = try shop.value("store:write(function() store:object('Dog', 9).first = 'bad' end)")
         let before = try MigrationShop.export(shop.store)
         let up = try shop.migrate("up", "--json").expectExit(1)
         #expect(try MigrationShop.json(up, "error.code") == "conversion_failed")
@@ -184,8 +182,7 @@ import Testing
         try Tool.run(["check", shop.store]).expectSuccess()
         #expect(try shop.value("store:object('Dog', 7).first") == "F7")
         try shop.migrate("start", "--pace", "100").expectSuccess()
-        #expect(
-            try MigrationShop.export(shop.store, "--schema-version", "2").contains("\"F7 L7\""))
+        #expect(try MigrationShop.export(shop.store, "--schema-version", "2").contains("\"F7 L7\""))
     }
 
     @Test func `a program of the old version continues after a forced complete`() throws {
@@ -236,9 +233,7 @@ import Testing
     @Test func `of several processes that migrate, one applies each migration`() throws {
         let shop = try shop()
         let other = try program(shop)
-        let processes = try (1...3).map { _ in
-            try shop.start("up", "--json")
-        }
+        let processes = try (1...3).map { _ in try shop.start("up", "--json") }
         var applied = 0
         for process in processes {
             let outcome = try process.finish(within: 60).expectSuccess()
@@ -250,10 +245,8 @@ import Testing
     }
 
     @Test func `up runs the functions with the refusals of start`() throws {
-        let shop = try shop(
-            Self.names.replacing("error \"no name\"", with: "print(old.first)"))
-        _ = try shop.value(
-            "store:write(function() store:object('Dog', 9).first = 'bad' end)")
+        let shop = try shop(Self.names.replacing("error \"no name\"", with: "print(old.first)"))
+        _ = try shop.value("store:write(function() store:object('Dog', 9).first = 'bad' end)")
         let up = try shop.migrate("up", "--json").expectExit(1)
         try MigrationShop.expectJSON(
             up,
@@ -283,8 +276,7 @@ import Testing
 
     @Test func `commands and scripts choose a schema version`() throws {
         let shop = try shop()
-        #expect(
-            try shop.value("store:started_migration()") == "nil")
+        #expect(try shop.value("store:started_migration()") == "nil")
         try shop.migrate("start", "--pace", "100").expectSuccess()
         #expect(try MigrationShop.export(shop.store).contains("\"first\":\"F3\""))
         let new = try MigrationShop.export(shop.store, "--schema-version", "2")
@@ -293,8 +285,7 @@ import Testing
         #expect(schema.output.contains("birthday"), "\(schema.output)\(schema.error)")
         let stats = try Tool.run(["stats", shop.store, "--schema-version", "2"])
         #expect(stats.output.contains("schema version  2"), "\(stats.output)\(stats.error)")
-        let rows = try shop.folder.write(
-            "id,name,birthday\n9000,Rex Fox,2 May\n", to: "rows.csv")
+        let rows = try shop.folder.write("id,name,birthday\n9000,Rex Fox,2 May\n", to: "rows.csv")
         try Tool.run(["import", shop.store, rows, "--class", "Dog", "--schema-version", "2"])
             .expectSuccess()
         #expect(try shop.value("store:object('Dog', 9000).last") == "Fox")

@@ -114,8 +114,7 @@ import Testing
         try Tool.run(["backup", shop.store, offline]).expectSuccess()
         try shop.migrateFolder("up", offline).expectSuccess()
 
-        let store = try Store(
-            StoreConfiguration(.file(shop.store)), scheduler: StillScheduler())
+        let store = try Store(StoreConfiguration(.file(shop.store)), scheduler: StillScheduler())
         for target in [0, 700, 1500] {
             let process = try shop.start("start", "--pace", "30")
             let deadline = ContinuousClock.now + .seconds(20)
@@ -170,8 +169,7 @@ import Testing
         let before = try MigrationShop.export(shop.store)
         let again = try shop.migrate("complete", "--json")
         for field in ["backup", "completed.number", "completed.name"] {
-            #expect(
-                try MigrationShop.json(again, field) == MigrationShop.json(complete, field))
+            #expect(try MigrationShop.json(again, field) == MigrationShop.json(complete, field))
         }
         try shop.write("return { changes = { Dog = { note = 'string' } } }", to: "0003_note.lua")
         let pending = try shop.migrate("complete")

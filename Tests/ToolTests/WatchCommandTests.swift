@@ -101,8 +101,7 @@ import Testing
         let watch = try Subprocess(
             Tool.path, ["watch", "--json", "--snapshot", "--no-old-values", store])
         try watch.wait { watch.output.contains("\"change\":\"commit\"") }
-        try change(
-            folder, store, "store:write(function() store:object(\"Dog\", 1).age = 4 end)")
+        try change(folder, store, "store:write(function() store:object(\"Dog\", 1).age = 4 end)")
         try watch.wait { watch.output.contains("modified") && watch.output.hasSuffix("}\n") }
         watch.send(SIGTERM)
         let outcome = try watch.finish()

@@ -12,8 +12,7 @@ final class Browser {
     private var session = ""
     private let home: TemporaryFolder
 
-    /// The folder of downloads.
-    var downloads: String { home.path }
+    private var downloads: String { home.path }
 
     init(width: Int = 1280, height: Int = 800) throws {
         home = try TemporaryFolder()
@@ -98,6 +97,7 @@ final class Browser {
         const one = (role, name) => all(role, name)[0]
         const text = (role, name) => one(role, name)?.textContent ?? null
         const cells = (row) => [...row.querySelectorAll("[role=gridcell]")].map((c) => c.textContent)
+        const selected = () => all("row").filter((r) => r.ariaSelected === "true").map(nameOf)
         const rows = () => all("row").filter((r) => r.querySelector("[role=gridcell]"))
 
         """
@@ -158,6 +158,14 @@ final class Browser {
             as? [String: String]
         let element = try #require(found?.values.first)
         _ = try call("POST", "/element/\(element)/value", ["text": path])
+    }
+
+    /// Waits for a download and returns its path.
+    func waitForDownload(_ name: String) throws -> String {
+        let file = "\(downloads)/\(name)"
+        let deadline = ContinuousClock.now + .seconds(20)
+        while access(file, R_OK) != 0, ContinuousClock.now < deadline { usleep(20_000) }
+        return file
     }
 
     /// Writes a picture of the page.

@@ -52,8 +52,7 @@ extension StudioPageTests {
                 // The history, completion and help.
                 try browser.run("one('textbox', 'Lua').focus()")
                 try browser.type("\u{E013}\u{E013}")
-                try browser.expect(
-                    "one('textbox', 'Lua').value.startsWith('store:write(')", "true")
+                try browser.expect("one('textbox', 'Lua').value.startsWith('store:write(')", "true")
                 try browser.type(Browser.down + Browser.down)
                 try browser.expect("one('textbox', 'Lua').value === ''", "true")
                 try browser.type("store:objects('D" + Browser.tab)
@@ -99,39 +98,6 @@ extension StudioPageTests {
                 try browser.run("one('button', 'Stop').click()")
                 try browser.expect("rows().length", "5")
                 try browser.expect(busy, "connected")
-            }
-        }
-
-        @Test func `a new store gets a schema, objects and an observer without a file`() throws {
-            let studio = try StudioProgram([])
-            let browser = try Browser()
-            try browser.open(studio.address)
-            try browser.expect("text('status', 'Connection')", "connected")
-            attempt(studio, browser) {
-                try enter(
-                    "store:define { Dog = { { 'id', 'int primary' }, { 'name', 'string' }, { 'age', 'int?' } } }",
-                    in: browser)
-                try browser.expect("all('link').map(nameOf)", "Dog, 0 objects")
-                try browser.expect("one('grid').ariaLabel", "Dog")
-                for number in 1...3 {
-                    try browser.run("one('button', 'Add object').click()")
-                    try browser.type(
-                        "\(number)\(Browser.tab)Dog \(number)\(Browser.tab)\(number)\(Browser.enter)"
-                    )
-                    try browser.expect("rows().map(nameOf).includes('Dog \(number)')", "true")
-                    try browser.expect("all('dialog').length", "0")
-                }
-                // The field in which the focus was before the dialog accepts text again.
-                try enter(
-                    "token = store:objects('Dog'):where('age > 3'):observe(function(c) print(c) end, { name = 'old' })",
-                    in: browser)
-                try browser.expect("text('note', 'Output of old')", "oldchange { initial }\n")
-                try browser.run("one('grid').focus()")
-                try browser.type("\u{E011}" + Browser.right + Browser.right + "9" + Browser.enter)
-                try browser.expect("cells(one('row', 'Dog 3'))[2]", "9")
-                try browser.expect(
-                    "one('log', 'Output').lastChild.textContent",
-                    "oldchange { deletions = 0, insertions = 1, modifications = 0 }\n")
             }
         }
     }

@@ -44,14 +44,12 @@ extension StudioPageTests {
                 // The first visible row and the selection stay when a row before them disappears.
                 try browser.run("one('grid').focus()")
                 for _ in 0..<40 { try browser.type(Browser.down) }
-                try browser.expect(
-                    "all('row').find((r) => r.ariaSelected === 'true').ariaLabel", "Dog 42")
+                try browser.expect("selected()[0]", "Dog 42")
                 let first = try browser.run("return nameOf(rows()[0])") as? String ?? ""
                 try change(folder, "store:delete(store:object('Dog', 3))")
                 try browser.expect("text('status', 'Rows')", "811 objects")
                 try browser.expect("nameOf(rows()[0])", first)
-                try browser.expect(
-                    "all('row').find((r) => r.ariaSelected === 'true').ariaLabel", "Dog 42")
+                try browser.expect("selected()[0]", "Dog 42")
                 try browser.expect("one('row', 'Dog 42').getAttribute('aria-rowindex')", "41")
             }
             let define = """
@@ -151,8 +149,7 @@ extension StudioPageTests {
             attempt(studio, browser) {
                 try browser.expect("text('complementary', 'Object').startsWith('Dog 1')", "true")
                 try browser.run("one('row', 'Dog 1').querySelector('a').click()")
-                try browser.expect(
-                    "all('row').find((r) => r.ariaSelected === 'true')?.ariaLabel", "Person Ben")
+                try browser.expect("selected()[0]", "Person Ben")
                 try browser.expect("all('link', 'Dog.owner, 136 objects').length", "1")
                 try change(folder, "store:object('Dog', 1).owner = nil")
                 try browser.expect("all('link', 'Dog.owner, 135 objects').length", "1")
@@ -162,8 +159,7 @@ extension StudioPageTests {
                 try browser.expect("one('combobox', 'Filter').value", "owner.name == \"Ben\"")
                 try browser.run("one('button', 'Back').click()")
                 try browser.expect("one('grid').ariaLabel", "Person")
-                try browser.expect(
-                    "all('row').find((r) => r.ariaSelected === 'true')?.ariaLabel", "Person Ben")
+                try browser.expect("selected()[0]", "Person Ben")
                 // The text of the filter is that of the place, also if the field has the focus.
                 try browser.run("one('combobox', 'Filter').focus(); history.back()")
                 try browser.expect("one('combobox', 'Filter').value", "owner.name == \"Ben\"")
@@ -185,8 +181,7 @@ extension StudioPageTests {
                 try browser.type("g", holding: Browser.control)
                 try browser.expect("all('dialog', 'Go to row').length", "1")
                 try browser.type("700" + Browser.enter)
-                try browser.expect(
-                    "all('row').find((r) => r.ariaSelected === 'true')?.ariaLabel", "Dog 700")
+                try browser.expect("selected()[0]", "Dog 700")
                 try browser.expect("document.activeElement.getAttribute('role')", "grid")
                 try browser.type(Browser.down)
                 try browser.expect("text('complementary', 'Object').startsWith('Dog 701')", "true")
@@ -219,9 +214,7 @@ extension StudioPageTests {
                 try browser.run("one('button', 'Export').click()")
                 try browser.run("one('dialog', 'Export').querySelector('.primary').click()")
                 try browser.expect("text('status', 'Export')", "812 objects written to Dog.csv")
-                let file = browser.downloads + "/Dog.csv"
-                let deadline = ContinuousClock.now + .seconds(20)
-                while access(file, R_OK) != 0, ContinuousClock.now < deadline { usleep(20_000) }
+                let file = try browser.waitForDownload("Dog.csv")
                 #expect(try contents(of: file).split(separator: "\r\n").count == 813)
                 try browser.run("one('dialog', 'Export').close(); one('grid').focus()")
                 try browser.type("?")
@@ -374,8 +367,7 @@ extension StudioPageTests {
                 // Long keys, and names that objects of JavaScript inherit.
                 try browser.run("one('link', 'constructor, 2 objects').click()")
                 try browser.expect("cells(rows()[0])[0].length", "201")
-                try browser.expect(
-                    "cells(rows()[0]).slice(1)", "1,nil,-nan,1 object")
+                try browser.expect("cells(rows()[0]).slice(1)", "1,nil,-nan,1 object")
                 try browser.expect("nameOf(rows()[0]).length", "113")
                 try browser.expect("cells(rows()[1]).slice(2).map((t) => t.length)", "113,3,9")
                 try browser.run("rows()[0].querySelector('a').click()")

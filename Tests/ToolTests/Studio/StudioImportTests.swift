@@ -7,11 +7,10 @@ extension StudioPageTests {
         @Test func `a file is imported after a preview, and an error names the line`() throws {
             let folder = try TemporaryFolder()
             try makeZoo(folder, 20)
-            try "name,age,born\nAnn,7,2020-01-02\nBen,,2021-03-04\n".write(
-                toFile: folder.path + "/vets.csv", atomically: true, encoding: .utf8)
-            try "{\"id\":900,\"name\":\"Pip\"}\n{\"id\":901,\"name\":\"Pop\",\"age\":\"old\"}\n"
-                .write(
-                    toFile: folder.path + "/dogs.jsonl", atomically: true, encoding: .utf8)
+            try folder.write("name,age,born\nAnn,7,2020-01-02\nBen,,2021-03-04\n", to: "vets.csv")
+            try folder.write(
+                "{\"id\":900,\"name\":\"Pip\"}\n{\"id\":901,\"name\":\"Pop\",\"age\":\"old\"}\n",
+                to: "dogs.jsonl")
             let (studio, browser) = try open(["zoo.moonpool"], in: folder)
             attempt(studio, browser) {
                 try browser.run("one('button', 'Import').click()")
@@ -24,8 +23,7 @@ extension StudioPageTests {
                 // A preview changes nothing.
                 try browser.expect("all('link', 'Vets, 2 objects').length", "0")
                 try browser.run("one('textbox', 'Class').value = 'Vet'")
-                try browser.run(
-                    ";[...document.querySelectorAll('dialog button')].at(-1).click()")
+                try browser.run(";[...document.querySelectorAll('dialog button')].at(-1).click()")
                 try browser.expect("text('status', 'Import')", "2 objects imported")
                 try browser.expect("all('dialog').length", "0")
                 try browser.expect("all('link', 'Vet, 2 objects').length", "1")
@@ -35,8 +33,7 @@ extension StudioPageTests {
                 try browser.expect("one('textbox', 'Class').value", "Dogs")
                 try browser.expect("one('table', 'Preview')?.rows.length", "3")
                 try browser.run("one('textbox', 'Class').value = 'Dog'")
-                try browser.run(
-                    ";[...document.querySelectorAll('dialog button')].at(-1).click()")
+                try browser.run(";[...document.querySelectorAll('dialog button')].at(-1).click()")
                 try browser.expect("text('alert', 'Import error')?.includes('line 2')", "true")
                 try browser.expect("all('link', 'Dog, 20 objects').length", "1")
                 let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -55,8 +52,7 @@ extension StudioPageTests {
             #expect(try status(cookie + origin) == "401")
             #expect(try status(cookie + origin + "X-Moonpool-Key: \(key)x\r\n") == "401")
             #expect(try status(origin + "X-Moonpool-Key: \(key)\r\n") == "401")
-            #expect(
-                try status(cookie + "Content-Length: 0\r\nX-Moonpool-Key: \(key)\r\n") == "403")
+            #expect(try status(cookie + "Content-Length: 0\r\nX-Moonpool-Key: \(key)\r\n") == "403")
             #expect(try status(cookie + origin + "X-Moonpool-Key: \(key)\r\n") == "200")
         }
     }

@@ -14,10 +14,6 @@ import Testing
             .expectSuccess()
     }
 
-    private func ok(_ reply: [String: Any]) throws -> [String: Any] {
-        try #require(reply["ok"] as? [String: Any], "\(reply)")
-    }
-
     private func message(_ reply: [String: Any]) -> String {
         (reply["error"] as? [String: Any])?["message"] as? String ?? "\(reply)"
     }
@@ -50,18 +46,17 @@ import Testing
             #"{"id":900,"do":"rows","class":"Dog","where":"name contains 'n99' and name like '*n*9*9*'"}"#
         )
         #expect(try page.request(["do": "cancel", "on": 900])["ok"] as? Bool == true)
-        let rows = try ok(
-            page.request([
-                "do": "rows", "class": "Dog", "where": "age == 7",
-                "sort": [["name", "ascending"]], "first": 0, "count": 2,
-            ]))
+        let rows = try page.ok([
+            "do": "rows", "class": "Dog", "where": "age == 7",
+            "sort": [["name", "ascending"]], "first": 0, "count": 2,
+        ])
         #expect(rows["total"] as? Int == 1000 && rows["all"] as? Int == 100_001)
         let on = page.last
         let names = (rows["rows"] as? [[String: Any]])?.compactMap { $0["name"] as? String }
         #expect(names == ["Dog 107", "Dog 1107"])
-        let window = try ok(page.request(["do": "window", "on": on, "first": 998, "count": 5]))
+        let window = try page.ok(["do": "window", "on": on, "first": 998, "count": 5])
         #expect((window["rows"] as? [Any])?.count == 2)
-        _ = try ok(page.request(["do": "window", "on": on, "first": 0, "count": 2]))
+        _ = try page.ok(["do": "window", "on": on, "first": 0, "count": 2])
         try change(folder, "store:object('Dog', 107).name = 'a'")
         var event = try page.event()
         while event["is_running"] != nil { event = try page.event() }
@@ -76,8 +71,9 @@ import Testing
         let error = try #require(wrong["error"] as? [String: Any])
         #expect(error["column"] as? Int == 7 && error["text"] as? String == "age > > 3")
         let version = try #require(rows["version"] as? Int)
-        let past = try ok(
-            page.request(["do": "rows", "class": "Dog", "where": "name == 'a'", "at": version]))
+        let past = try page.ok([
+            "do": "rows", "class": "Dog", "where": "name == 'a'", "at": version,
+        ])
         #expect(past["total"] as? Int == 0)
         #expect(try page.request(["do": "end", "on": on])["ok"] as? Bool == true)
     }
@@ -121,8 +117,8 @@ import Testing
         // The files have no names.
         #expect(try files(folder).isEmpty)
         let (_, key) = try studio.session()
-        let hello = try studio.welcome().request(["do": "hello", "key": key, "protocol": 1])
-        let pid = try #require(ok(hello)["pid"] as? Int)
+        let hello = try studio.welcome().ok(["do": "hello", "key": key, "protocol": 1])
+        let pid = try #require(hello["pid"] as? Int)
         func uploads() -> Int {
             TemporaryFolder.names(in: "/proc/\(pid)/fd").filter { name in
                 let target = try? FileManager.default.destinationOfSymbolicLink(
@@ -134,11 +130,10 @@ import Testing
         do {
             let page = try studio.welcome()
             for upload in [first, second] {
-                let preview = try page.request([
+                _ = try page.ok([
                     "do": "import", "upload": upload, "name": "a.csv", "class": "Dog",
                     "preview": true,
                 ])
-                _ = try ok(preview)
             }
             let reply = try page.request([
                 "do": "import", "upload": first, "name": "a.csv", "discard": true,
@@ -176,7 +171,7 @@ import Testing
         ).expectSuccess()
         let studio = try StudioProgram(["box.moonpool"], in: folder.path)
         let page = try studio.welcome()
-        let file = try ok(page.request(["do": "export", "class": "Box", "format": "sqlite"]))
+        let file = try page.ok(["do": "export", "class": "Box", "format": "sqlite"])
         let (fields, _) = try studio.session()
         let download = try RawConnection(port: studio.port)
         download.send(
@@ -194,12 +189,11 @@ import Testing
         let number = String(try #require(answer.firstMatch(of: /"upload":"([\w-]+)"/)).1)
         let target = try other.welcome()
         let request = ["do": "import", "upload": number, "name": "box.sqlite"] as [String: Any]
-        let preview = try ok(target.request(request.merging(["preview": true]) { $1 }))
+        let preview = try target.ok(request.merging(["preview": true]) { $1 })
         let classes = try #require(preview["classes"] as? [[String: Any]])
         #expect(classes.first?["rows"] as? [[String]] == [["1", "2 bytes"]])
-        #expect(try ok(target.request(request))["created"] as? Int == 1)
-        let copy = try ok(
-            target.request(["do": "copy", "class": "Box", "refs": [0], "format": "lua"]))
+        #expect(try target.ok(request)["created"] as? Int == 1)
+        let copy = try target.ok(["do": "copy", "class": "Box", "refs": [0], "format": "lua"])
         #expect(
             copy["text"] as? String
                 == #"store:create("Box", { id = 1, bytes = moonpool.data("\xff\0") })"#)
@@ -207,10 +201,9 @@ import Testing
 
     @Test func `a rehearsal leaves no files, also if it is canceled`() throws {
         let folder = try TemporaryFolder()
-        try FileManager.default.createDirectory(
-            atPath: folder.path + "/migrations", withIntermediateDirectories: false)
+        try folder.make("migrations")
         let file = "return { schema = { Dog = { id = 'int primary', name = 'string' } } }"
-        _ = try folder.write(file, to: "migrations/0001_start.lua")
+        try folder.write(file, to: "migrations/0001_start.lua")
         let later = """
             return { schema = { Dog = { id = 'int primary', name = 'string', age = 'int?' } },
               up = function(m) local begin = os.time() while os.time() - begin < 3600 do end end }
@@ -221,10 +214,10 @@ import Testing
         ).expectSuccess()
         let studio = try StudioProgram(["kennel.moonpool"], in: folder.path)
         let page = try studio.welcome()
-        let whole = try ok(page.request(["do": "rehearse", "dir": "migrations"]))
+        let whole = try page.ok(["do": "rehearse", "dir": "migrations"])
         #expect(whole["count"] as? Int == 0)
         #expect(try files(folder).isEmpty)
-        _ = try folder.write(later, to: "migrations/0002_age.lua")
+        try folder.write(later, to: "migrations/0002_age.lua")
         page.send(#"{"id":900,"do":"rehearse","dir":"migrations"}"#)
         try eventually { try !files(folder).isEmpty }
         #expect(try page.request(["do": "cancel", "on": 900])["ok"] as? Bool == true)
@@ -238,26 +231,26 @@ import Testing
         let studio = try StudioProgram(["zoo.moonpool", "--sandbox"], in: folder.path)
         let page = try studio.welcome()
         let rows = ["do": "rows", "class": "Dog", "where": "age > 3"]
-        #expect(try ok(page.request(rows))["total"] as? Int == 2)
+        #expect(try page.ok(rows)["total"] as? Int == 2)
         let export = ["do": "export", "class": "Dog", "where": "age > 3", "format": "jsonl"]
-        let file = try ok(page.request(export))
+        let file = try page.ok(export)
         let (fields, _) = try studio.session()
         let download = try studio.request("GET \(file["download"] ?? "")", fields)
         #expect(file["count"] as? Int == 2 && download.contains(#""name":"n5""#), "\(download)")
         let complete = ["do": "complete", "class": "Dog", "property": "name", "text": "n5"]
-        #expect(try ok(page.request(complete))["values"] as? [String] == ["'n5'"])
+        #expect(try page.ok(complete)["values"] as? [String] == ["'n5'"])
         #expect(
             message(try page.request(["do": "rehearse", "dir": "."])).contains("confined script"))
         #expect(message(try page.request(["do": "plan"])).contains("--sandbox"))
         func run(_ text: String) throws -> String {
-            let parts = try ok(page.request(["do": "evaluate", "text": text]))["parts"]
+            let parts = try page.ok(["do": "evaluate", "text": text])["parts"]
             return (parts as? [[String: Any]])?.compactMap { $0["text"] as? String }.joined() ?? ""
         }
         #expect(try run("#store:objects 'Dog'") == "5\n")
         #expect(try run("io.open('/etc/passwd')").contains("attempt to"))
         #expect(try run("os.execute('true')").contains("attempt to"))
         _ = try run("store:write(function() store:create('Dog', { 6, 'n6', 6 }) end)")
-        #expect(try ok(page.request(rows))["total"] as? Int == 3)
+        #expect(try page.ok(rows)["total"] as? Int == 3)
     }
 
     @Test func `a page stops its own entries in another process, and no other code`() throws {

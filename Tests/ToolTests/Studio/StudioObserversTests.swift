@@ -23,7 +23,7 @@ extension StudioPageTests {
 
         /// Starts a script that other processes can attach to.
         static func run(_ code: String, in folder: TemporaryFolder) throws -> Subprocess {
-            try code.write(toFile: folder.path + "/shop.lua", atomically: true, encoding: .utf8)
+            try folder.write(code, to: "shop.lua")
             let script = try Subprocess(
                 Tool.path, ["--attachable=\(folder.path)/shop.sock", "shop.lua"], in: folder.path)
             try script.wait(within: 60) { script.output.contains("ready") }

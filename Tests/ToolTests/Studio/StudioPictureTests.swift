@@ -32,8 +32,7 @@ extension StudioPageTests {
                         "store:objects('Dog'):where('age > 12'):average 'weight'", in: browser)
                     try browser.expect("one('article', 'Entry 3') !== undefined", "true")
                     try browser.expect("all('note', 'Output of old dogs').length", "2")
-                    try keep(
-                        browser, name.replacing("studio", with: "studio-console"), in: folder)
+                    try keep(browser, name.replacing("studio", with: "studio-console"), in: folder)
                     try browser.run("one('log', 'Output').replaceChildren()")
                     // History: the version before the last one.
                     try browser.run("one('tab', 'History').click()")
@@ -41,8 +40,7 @@ extension StudioPageTests {
                     try browser.run("one('list', 'Versions').children[1].firstChild.click()")
                     try browser.expect("all('status', 'Shown version').length", "1")
                     try browser.expect("one('table', 'Changes').rows.length > 1", "true")
-                    try keep(
-                        browser, name.replacing("studio", with: "studio-history"), in: folder)
+                    try keep(browser, name.replacing("studio", with: "studio-history"), in: folder)
                 }
             }
         }
@@ -65,8 +63,7 @@ extension StudioPageTests {
                     try browser.expect("one('table', 'Observers').tBodies[0].rows.length", "2")
                     try browser.run("one('button', 'Why not overdue').click()")
                     try browser.type("Order 17" + Browser.enter)
-                    try browser.expect(
-                        "text('status', 'Explanation').includes('Required')", "true")
+                    try browser.expect("text('status', 'Explanation').includes('Required')", "true")
                     try keep(browser, name, in: folder)
                 }
             }
@@ -75,8 +72,7 @@ extension StudioPageTests {
         @Test func `the pictures of the schema and of migrations are those of the page`() throws {
             let folder = try TemporaryFolder()
             try makeZoo(folder, 60)
-            try FileManager.default.createDirectory(
-                atPath: folder.path + "/migrations", withIntermediateDirectories: false)
+            try folder.make("migrations")
             let code = """
                 moonpool.migrate.up("shop.moonpool", { dir = "migrations", to = 1 })
                 local store = moonpool.open "shop.moonpool"
@@ -101,9 +97,7 @@ extension StudioPageTests {
                     "return { schema = { Customer = { id = 'int primary', first = 'string?', last = 'string?', name = 'string' } }, drops = { 'Customer.fax' } }"
                 ),
             ] {
-                try text.write(
-                    toFile: "\(folder.path)/migrations/\(name).lua", atomically: true,
-                    encoding: .utf8)
+                try folder.write(text, to: "migrations/\(name).lua")
             }
             try Tool.run(["-e", code], in: folder.path).expectSuccess()
             var page: Page?

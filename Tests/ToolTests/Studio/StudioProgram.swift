@@ -235,6 +235,14 @@ final class SocketClient {
         throw SystemFailure("the connection has ended")
     }
 
+    /// Sends a request and returns the result in its reply.
+    func ok(_ fields: [String: Any]) throws -> [String: Any] { try Self.ok(request(fields)) }
+
+    /// Returns the result in a reply.
+    static func ok(_ reply: [String: Any]) throws -> [String: Any] {
+        try #require(reply["ok"] as? [String: Any], "\(reply)")
+    }
+
     /// The ID of the last request.
     var last: Int { lastID }
 

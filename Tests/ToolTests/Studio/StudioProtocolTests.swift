@@ -18,20 +18,15 @@ import Testing
             .expectSuccess()
     }
 
-    private func ok(_ reply: [String: Any]) throws -> [String: Any] {
-        try #require(reply["ok"] as? [String: Any], "\(reply)")
-    }
-
     @Test func `rows arrive, and events have the ranges of each commit`() throws {
         let folder = try TemporaryFolder()
         try change(folder, "for i = 1, 10 do store:create('Dog', { i, 'Dog ' .. i, i }) end")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
-        let rows = try ok(
-            page.request([
-                "do": "rows", "class": "Dog", "where": "age > 3", "sort": [["age", "descending"]],
-                "first": 0, "count": 3,
-            ]))
+        let rows = try page.ok([
+            "do": "rows", "class": "Dog", "where": "age > 3", "sort": [["age", "descending"]],
+            "first": 0, "count": 3,
+        ])
         #expect(rows["total"] as? Int == 7 && rows["all"] as? Int == 10)
         let names = (rows["rows"] as? [[String: Any]])?.compactMap { $0["name"] as? String }
         #expect(names == ["Dog 10", "Dog 9", "Dog 8"])
@@ -54,7 +49,7 @@ import Testing
         // Without an acknowledgment, the next change waits.
         try change(folder, "store:object('Dog', 10).age = 30")
         let other = try studio.welcome()
-        let now = try ok(other.request(["do": "rows", "class": "Dog", "where": "age == 30"]))
+        let now = try other.ok(["do": "rows", "class": "Dog", "where": "age == 30"])
         #expect(now["total"] as? Int == 1)
         _ = try page.request([
             "do": "value", "class": "Dog",
@@ -80,13 +75,14 @@ import Testing
         try change(folder, "for i = 2, 4002 do store:create('Dog', { i, 'a', i }) end")
         try change(folder, "for i = 2, 4002, 2 do store:object('Dog', i).age = 1 end")
         let other = try studio.welcome()
-        _ = try ok(other.request(["do": "rows", "class": "Dog", "where": "age == 1"]))
+        _ = try other.ok(["do": "rows", "class": "Dog", "where": "age == 1"])
         page.seen(first)
         let event = try page.event()
         #expect(event["reset"] as? Bool == true && event["total"] as? Int == 4003)
         page.seen(event)
-        let window = try ok(
-            page.request(["do": "window", "on": event["on"] ?? 0, "first": 4000, "count": 10]))
+        let window = try page.ok([
+            "do": "window", "on": event["on"] ?? 0, "first": 4000, "count": 10,
+        ])
         #expect((window["rows"] as? [[String: Any]])?.count == 3)
     }
 
@@ -100,7 +96,7 @@ import Testing
                 "sort": [["age", "ascending"], ["name", "ascending"]], "count": 500,
             ] as [String: Any]
         func content(_ page: SocketClient) throws -> (names: [String], version: Int) {
-            let reply = try ok(page.request(query))
+            let reply = try page.ok(query)
             let rows = try #require(reply["rows"] as? [[String: Any]])
             return (rows.map { SocketClient.text($0) }, try #require(reply["version"] as? Int))
         }
@@ -148,7 +144,7 @@ import Testing
         try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
-        _ = try ok(page.request(["do": "rows", "class": "Dog"]))
+        _ = try page.ok(["do": "rows", "class": "Dog"])
         let rows = page.last
         for (name, value) in [
             ("first", Int.max), ("first", -1), ("first", 0.5), ("first", "0"), ("count", Int.min),
@@ -189,7 +185,7 @@ import Testing
             return operation
         }
         // An object, a link to it and an edit.
-        let made = try ok(
+        let made = try SocketClient.ok(
             write([
                 ["do": "create", "class": "Person", "values": ["name": "Ann"]],
                 set(["link": "Person", "created": 0], "owner", was: NSNull()),
@@ -221,7 +217,7 @@ import Testing
             ["do": "set", "class": "Any", "ref": 0, "property": "value", "value": ["typed": "1"]],
             ["do": "delete", "class": "Dog", "ref": 9],
         ] as [[String: Any]] {
-            let reply = try ok(write([operation]))
+            let reply = try SocketClient.ok(write([operation]))
             #expect(reply["changed"] as? Bool == false && reply["version"] as? Int == version)
         }
         // Collections, and values of every type.
@@ -234,7 +230,7 @@ import Testing
             operation["key"] = key
             return operation
         }
-        _ = try ok(
+        _ = try SocketClient.ok(
             write([
                 any("list", "append", 7), any("list", "append", ["typed": "8"]),
                 any("list", "set", 9, key: 0), any("list", "remove", NSNull(), key: 1),
@@ -245,7 +241,7 @@ import Testing
                 any("when", "set", ["date": "1970-01-01T00:00:00.25Z"]),
                 any("value", "set", ["int": "9007199254740993"]),
             ]))
-        let rows = try ok(page.request(["do": "rows", "class": "Any"]))
+        let rows = try page.ok(["do": "rows", "class": "Any"])
         let values = (rows["rows"] as? [[String: Any]])?.first?["values"]
         #expect(
             SocketClient.text(values ?? 0)
@@ -253,8 +249,8 @@ import Testing
                 + #"{"date":"1970-01-01T00:00:00.25Z"},{"head":[9],"list":1},{"head":["a"],"set":1},"#
                 + #"{"head":[["clear",true],["k",2]],"map":2}]"#)
         // Undo and redo.
-        #expect(try ok(page.request(["do": "undo"]))["reversed"] as? Int == version + 1)
-        let links = try ok(page.request(["do": "backlinks", "class": "Person", "refs": [0]]))
+        #expect(try page.ok(["do": "undo"])["reversed"] as? Int == version + 1)
+        let links = try page.ok(["do": "backlinks", "class": "Person", "refs": [0]])
         #expect((links["links"] as? [[String: Any]])?.first?["count"] as? Int == 1)
         #expect(try page.request(["do": "redo"])["ok"] != nil)
         #expect(try page.request(["do": "redo"])["error"] != nil)
@@ -266,18 +262,17 @@ import Testing
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
         func parts(_ text: String) throws -> [[String: Any]] {
-            try #require(
-                ok(page.request(["do": "evaluate", "text": text]))["parts"] as? [[String: Any]])
+            try #require(page.ok(["do": "evaluate", "text": text])["parts"] as? [[String: Any]])
         }
         #expect(try parts("store:object('Dog', 1).age")[0]["text"] as? String == "3\n")
         #expect(try parts("io.write('a') print('b')")[0]["kind"] as? String == "output")
         #expect(try parts("error('x')").last?["kind"] as? String == "error")
-        let unfinished = try ok(page.request(["do": "evaluate", "text": "if true then"]))
+        let unfinished = try page.ok(["do": "evaluate", "text": "if true then"])
         #expect(unfinished["unfinished"] as? Bool == true)
         let flood = try parts("for i = 1, 200000 do print('a line') end")
         let texts = flood.compactMap { $0["text"] as? String }
         #expect(texts.joined().utf8.count < 300_000 && texts.last?.contains("more lines") == true)
-        let complete = try ok(page.request(["do": "complete", "entry": "store:obje"]))
+        let complete = try page.ok(["do": "complete", "entry": "store:obje"])
         #expect(complete["candidates"] as? [String] == ["object", "objects"])
         #expect(try page.request(["do": "interrupt"])["ok"] as? Bool == true)
         #expect(try parts("1")[0]["text"] as? String == "1\n")
@@ -291,14 +286,14 @@ import Testing
         try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
         let write = ["do": "evaluate", "text": "store:write(function() end)"]
         let reader = try StudioProgram(["zoo.moonpool", "--read-only"], in: folder.path)
-        let reply = try ok(reader.welcome().request(write))["parts"] as? [[String: Any]]
+        let reply = try reader.welcome().ok(write)["parts"] as? [[String: Any]]
         #expect(
             reply?[0]["kind"] as? String == "error"
                 && (reply?[0]["text"] as? String)?.contains("read-only") == true)
         let off = try StudioProgram(["zoo.moonpool", "--no-console"], in: folder.path)
         let page = try off.welcome()
         #expect(try page.request(write)["error"] != nil)
-        #expect(try ok(page.request(["do": "rows", "class": "Dog"]))["total"] as? Int == 1)
+        #expect(try page.ok(["do": "rows", "class": "Dog"])["total"] as? Int == 1)
     }
 
     @Test func `a studio that shows a store read-only refuses every way to write`() throws {
@@ -327,7 +322,7 @@ import Testing
         let page = try studio.welcome()
         func complete(_ name: String, _ property: String, _ text: String = "") throws -> [String] {
             let request = ["do": "complete", "class": name, "property": property, "text": text]
-            return try #require(ok(page.request(request))["values"] as? [String])
+            return try #require(page.ok(request)["values"] as? [String])
         }
         #expect(try complete("Dog", "name", "o") == ["'O\\'Brien'"])
         #expect(try complete("Dog", "name", "Ö") == ["'Ömer'", "'ömer'"])
@@ -340,7 +335,7 @@ import Testing
             #expect(values.count == (name == "Any" ? 1 : property == "id" ? 6 : 5))
             for value in values {
                 let query = ["do": "rows", "class": name, "where": "\(property) == \(value)"]
-                let total = try ok(page.request(query))["total"] as? Int
+                let total = try page.ok(query)["total"] as? Int
                 #expect(total == (value == "'Rex'" ? 2 : 1), "\(property) == \(value)")
             }
         }
@@ -472,7 +467,7 @@ import Testing
             page.send(SocketClient.text(["id": id, "do": "schema"]))
             page.send(SocketClient.text(["id": 900, "do": id]))
         }
-        #expect(try ok(page.request(["do": "schema"]))["classes"] != nil)
+        #expect(try page.ok(["do": "schema"])["classes"] != nil)
     }
 
     @Test func `values keep their digits and their types`() throws {
@@ -498,7 +493,7 @@ import Testing
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
         func values(_ name: String) throws -> [[Any]] {
-            let reply = try ok(page.request(["do": "rows", "class": name]))
+            let reply = try page.ok(["do": "rows", "class": name])
             return try #require(reply["rows"] as? [[String: Any]]).compactMap {
                 $0["values"] as? [Any]
             }
@@ -524,8 +519,7 @@ import Testing
         )
         let name = try values("Dog")[0][1] as? [String: Any]
         #expect((name?["text"] as? String)?.count == 200 && name?["size"] as? Int == 600)
-        let whole = try ok(
-            page.request(["do": "value", "class": "Dog", "ref": 0, "property": "name"]))
+        let whole = try page.ok(["do": "value", "class": "Dog", "ref": 0, "property": "name"])
         #expect((whole["value"] as? String)?.count == 300)
         let person = try values("Person")[0][1] as? [String: Any]
         #expect(person?["backlinks"] as? String == "Dog" && person?["count"] as? Int == 1)
@@ -536,12 +530,12 @@ import Testing
         try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
-        let schema = try ok(page.request(["do": "schema"]))
+        let schema = try page.ok(["do": "schema"])
         #expect(
             (schema["classes"] as? [[String: Any]])?.compactMap { $0["name"] as? String } == [
                 "Any", "Dog", "Person",
             ])
-        let object = try ok(page.request(["do": "object", "class": "Dog", "ref": 0]))
+        let object = try page.ok(["do": "object", "class": "Dog", "ref": 0])
         let id = page.last
         #expect(object["name"] as? String == "Dog 1")
         try change(folder, "store:delete(store:object('Dog', 1))")
@@ -556,11 +550,10 @@ import Testing
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let (fields, _) = try studio.session()
         let page = try studio.welcome()
-        let file = try ok(
-            page.request([
-                "do": "export", "class": "Dog", "where": "age > 1",
-                "sort": [["age", "descending"]], "format": "csv",
-            ]))
+        let file = try page.ok([
+            "do": "export", "class": "Dog", "where": "age > 1",
+            "sort": [["age", "descending"]], "format": "csv",
+        ])
         #expect(file["count"] as? Int == 2 && file["name"] as? String == "Dog.csv")
         let path = try #require(file["download"] as? String)
         #expect(path.wholeMatch(of: /\/download\/[A-Za-z0-9_-]{43}/) != nil)
@@ -570,7 +563,7 @@ import Testing
         #expect(response.contains(#"Content-Disposition: attachment; filename="Dog.csv""#))
         #expect(try studio.request("GET \(path)", fields).contains(" 404 "))
         for format in ["json", "jsonl", "sqlite", "lua"] {
-            let file = try ok(page.request(["do": "export", "class": "Dog", "format": format]))
+            let file = try page.ok(["do": "export", "class": "Dog", "format": format])
             #expect(file["count"] as? Int == 3)
         }
     }
@@ -596,7 +589,7 @@ import Testing
             let request =
                 ["do": "copy", "class": name, "refs": refs.isEmpty ? [0] : refs, "format": format]
                 as [String: Any]
-            return try #require(ok(page.request(request))["text"] as? String)
+            return try #require(page.ok(request)["text"] as? String)
         }
         #expect(
             try copy("Dog", "lua") == #"""

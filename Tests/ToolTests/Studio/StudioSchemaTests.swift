@@ -9,8 +9,7 @@ extension StudioPageTests {
         {
             let folder = try TemporaryFolder()
             try makeZoo(folder, 20)
-            try FileManager.default.createDirectory(
-                atPath: folder.path + "/migrations", withIntermediateDirectories: false)
+            try folder.make("migrations")
             let (studio, browser) = try open(
                 ["zoo.moonpool", "--open-to", "schema"], in: folder, needsRows: false)
             attempt(studio, browser) {
@@ -19,8 +18,7 @@ extension StudioPageTests {
                     "Classes: Dog, Person, Toy.,Dog.owner → Person,Dog.toys → Toy")
                 try browser.expect("one('textbox', 'Schema').value.length > 100", "true")
                 let printed = try Tool.run(["schema", "zoo.moonpool"], in: folder.path).output
-                try browser.expect(
-                    "one('textbox', 'Schema').value", printed)
+                try browser.expect("one('textbox', 'Schema').value", printed)
                 let text = try browser.run("return one('textbox', 'Schema').value") as? String ?? ""
                 let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
                     .filter { !$0.contains("weight") }.joined(separator: "\n")
@@ -29,8 +27,7 @@ extension StudioPageTests {
                 try browser.expect(
                     "one('textbox', 'Migration').value.includes('drops = { \"Dog.weight\" }')",
                     "true")
-                try browser.expect(
-                    "all('checkbox').map(nameOf)", "Lose 20 values of Dog.weight")
+                try browser.expect("all('checkbox').map(nameOf)", "Lose 20 values of Dog.weight")
                 try browser.expect("one('button', 'Apply').disabled", "true")
                 // The next file of a folder.
                 try browser.run("one('button', 'Save migration').click()")
@@ -55,9 +52,7 @@ extension StudioPageTests {
         @Test func `pending migrations are rehearsed on a copy, and applied with a backup`() throws
         {
             let folder = try TemporaryFolder()
-            let dir = folder.path + "/migrations"
-            try FileManager.default.createDirectory(
-                atPath: dir, withIntermediateDirectories: false)
+            try folder.make("migrations")
             for (name, text) in [
                 (
                     "0001_start",
@@ -73,8 +68,7 @@ extension StudioPageTests {
                     "return { schema = { Dog = { id = 'int primary', size = 'int?' } }, drops = { 'Dog.age' } }"
                 ),
             ] {
-                try text.write(
-                    toFile: "\(dir)/\(name).lua", atomically: true, encoding: .utf8)
+                try folder.write(text, to: "migrations/\(name).lua")
             }
             try Tool.run(
                 [
@@ -117,8 +111,7 @@ extension StudioPageTests {
                 try browser.expect("all('columnheader').map(nameOf)", "id,size")
                 try browser.expect("cells(one('row', 'Dog 1'))", "1,7")
                 // A schema that was changed without a file becomes the next file.
-                try enter(
-                    "store:define { Dog = { '...', name = 'string?' } }", in: browser)
+                try enter("store:define { Dog = { '...', name = 'string?' } }", in: browser)
                 try browser.expect("all('columnheader').map(nameOf)", "id,size,name")
                 try browser.run("one('tab', 'Migrations').click()")
                 try browser.run("one('button', 'Plan').click()")

@@ -52,14 +52,9 @@ extension StudioPageTests {
                 try browser.run("one('grid').focus()")
                 try browser.type("\u{E011}" + Browser.right + Browser.right + "9" + Browser.enter)
                 try browser.expect("cells(one('row', 'Dog 3'))[2]", "9")
-                try browser.expect(
-                    "one('log', 'Output').lastChild.textContent", "oldupdate\t1\n")
+                try browser.expect("one('log', 'Output').lastChild.textContent", "oldupdate\t1\n")
                 try browser.run("one('button', 'Save as script').click()")
-                let script = browser.downloads + "/session.lua"
-                let deadline = ContinuousClock.now + .seconds(20)
-                while access(script, R_OK) != 0, ContinuousClock.now < deadline {
-                    usleep(20_000)
-                }
+                let script = try browser.waitForDownload("session.lua")
                 let outcome = try Tool.run(
                     [
                         "-e",
@@ -99,8 +94,7 @@ extension StudioPageTests {
                 try browser.tab(to: "Mean time")
                 try browser.type(Browser.enter)
                 try browser.expect("\(rows).map((r) => r.cells[0].textContent)", "slow,overdue")
-                try browser.expect(
-                    "document.querySelector('th[aria-sort]').ariaSort", "descending")
+                try browser.expect("document.querySelector('th[aria-sort]').ariaSort", "descending")
                 // Why: the commit, the object, the key path, the observer.
                 try browser.tab(to: "Why overdue")
                 try browser.type(Browser.enter)
@@ -127,8 +121,7 @@ extension StudioPageTests {
                 )
                 try browser.type("a", holding: Browser.control)
                 try browser.type("Order 99" + Browser.enter)
-                try browser.expect(
-                    "text('status', 'Explanation')", "Order '99' does not exist")
+                try browser.expect("text('status', 'Explanation')", "Order '99' does not exist")
                 // The object before the commit.
                 try browser.type("a", holding: Browser.control)
                 try browser.type("Order 17" + Browser.enter)
@@ -168,8 +161,7 @@ extension StudioPageTests {
             let file = folder.path + "/kennel.realm"
             try Subprocess("/bin/cp", ["\(Tool.root)/examples/kennel.realm", file]).finish()
                 .expectSuccess()
-            try FileManager.default.createDirectory(
-                atPath: folder.path + "/migrations", withIntermediateDirectories: false)
+            try folder.make("migrations")
             let before = try Subprocess("/usr/bin/sha256sum", [file]).finish().output
             let (studio, browser) = try open(["kennel.realm", "--to", "kept.moonpool"], in: folder)
             attempt(studio, browser) {
@@ -191,15 +183,13 @@ extension StudioPageTests {
                 try browser.run("one('dialog', 'Export').querySelector('.primary').click()")
                 try browser.expect("text('status', 'Export')", "2 objects written to Dog.csv")
                 try browser.type(Browser.escape)
-                let csv = browser.downloads + "/Dog.csv"
-                let deadline = ContinuousClock.now + .seconds(20)
-                while access(csv, R_OK) != 0, ContinuousClock.now < deadline { usleep(20_000) }
+                let csv = try browser.waitForDownload("Dog.csv")
                 #expect(try contents(of: csv).hasPrefix("id,name,"))
                 // A rehearsal of a folder that begins with the schema of the Realm file.
                 try Tool.run(
                     ["migrate", "plan", "--dir", "migrations", "kennel.realm"], in: folder.path
                 ).expectSuccess()
-                _ = try folder.write(
+                try folder.write(
                     """
                     return { changes = { Dog = { months = "int?" } }, drops = { "Dog.age" },
                       up = function(m) m:each("Dog", function(old, new) new.months = old.age * 12 end) end }
