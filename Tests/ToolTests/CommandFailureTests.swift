@@ -113,10 +113,10 @@ import Testing
         #expect(TemporaryFolder.names(in: folder.path) == before)
     }
 
-    @Test(arguments: readers)
+    @Test(arguments: readers + commands.suffix(3))
     func `a folder is not a store`(command: [String]) throws {
         _ = try makeInputs()
-        expectOneLine(try run(command, store: "."), command, "'.'")
+        expectOneLine(try run(command, store: folder.path), command, folder.path)
     }
 
     @Test(arguments: commands + readers)

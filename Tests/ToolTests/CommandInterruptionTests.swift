@@ -40,7 +40,7 @@ import Testing
 
     @Test(arguments: ["jsonl", "json", "csv", "sqlite", "lua"])
     func `an export that runs out of space keeps the old file`(format: String) throws {
-        try makeStore(20_000)
+        try makeStore(10_000)
         let file = try folder.write("before", to: "out.\(format)")
         let outcome = try Tool.run(
             ["export", store, file, "--class", "Dog"], withFilesUpTo: 300, in: folder.path
@@ -101,7 +101,7 @@ import Testing
     func `an interrupted export keeps the existing file`(name: String)
         throws
     {
-        try makeStore(60_000)
+        try makeStore(20_000)
         let file = try folder.write("before", to: name)
         let process = try Subprocess(Tool.path, ["export", store, file])
         try wait { !leftOvers().isEmpty || text(file) != "before" }
@@ -116,14 +116,14 @@ import Testing
     }
 
     @Test func `an interrupted compaction leaves the store complete`() throws {
-        try makeStore(60_000)
+        try makeStore(20_000)
         for _ in 0..<3 {
             let process = try Subprocess(Tool.path, ["compact", store])
             process.send(SIGINT)
             let outcome = try process.finish()
             #expect([0, 130].contains(outcome.exitCode), "\(outcome.error)")
         }
-        #expect(try count() == "60000 objects\n")
+        #expect(try count() == "20000 objects\n")
     }
 
     @Test func `a terminal shows the progress of an import, and Ctrl-C ends it`() throws {

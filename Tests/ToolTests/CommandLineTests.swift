@@ -190,13 +190,6 @@ import Testing
         try Tool.run(["/no-such-folder/script.lua"]).expectError("/no-such-folder/script.lua")
     }
 
-    @Test func `the tool shows help and version`() throws {
-        let help = try Tool.run(["--help"]).expectSuccess()
-        #expect(help.output.contains("USAGE: moonpool"))
-        let version = try Tool.run(["--version"]).expectSuccess()
-        #expect(version.output.split(separator: "\n").count == 1)
-    }
-
     @Test func `an uncaught store error shows its message and ends with code 1`() throws {
         try Tool.run(
             script: """

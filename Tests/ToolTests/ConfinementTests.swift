@@ -113,46 +113,30 @@ import Testing
     }
 
     @Test(arguments: [
-        (
-            ["--memory", "much"],
-            "'--memory': expected a size of 64K or more, such as 64M, got 'much'"
-        ),
-        (["--memory", "1"], "'--memory': expected a size of 64K or more, such as 64M, got '1'"),
-        (
-            ["--memory", "99999999999G"],
-            "'--memory': expected a size of 64K or more, such as 64M, got '99999999999G'"
-        ),
-        (
-            ["--memory", "64 M"],
-            "'--memory': expected a size of 64K or more, such as 64M, got '64 M'"
-        ),
+        ("--memory", ["much", "1", "99999999999G", "64 M"], "a size of 64K or more, such as 64M"),
+        ("--time-limit", ["0", "1e9", "..s", "9999999999999h"], "a time such as 5s, 500ms or 2m"),
+        ("--total-time-limit", ["0"], "a time such as 60s, 500ms or 2m"),
+        ("--allow", ["/nowhere"], "a folder that exists"),
+    ])
+    func `invalid values of options are refused`(
+        option: String, values: [String], expected: String
+    ) throws {
+        for value in values {
+            let outcome = try Tool.run([option, value]).expectError(
+                ": '\(option)': expected \(expected), got '\(value)'\nusage: ")
+            #expect(outcome.output == "")
+        }
+    }
+
+    @Test(arguments: [
         (["--memory", "-1M"], "'--memory' needs argument"),
         (["--memory="], "'--memory' needs argument"),
-        (
-            ["--time-limit", "0"],
-            "'--time-limit': expected a time such as 5s, 500ms or 2m, got '0'"
-        ),
-        (
-            ["--total-time-limit", "0"],
-            "'--total-time-limit': expected a time such as 60s, 500ms or 2m, got '0'"
-        ),
-        (
-            ["--time-limit", "1e9"],
-            "'--time-limit': expected a time such as 5s, 500ms or 2m, got '1e9'"
-        ),
-        (
-            ["--time-limit", "..s"],
-            "'--time-limit': expected a time such as 5s, 500ms or 2m, got '..s'"
-        ),
-        (
-            ["--time-limit", "9999999999999h"],
-            "'--time-limit': expected a time such as 5s, 500ms or 2m, got '9999999999999h'"
-        ),
         (["--time-limit"], "'--time-limit' needs argument"),
-        (["--allow", "/nowhere"], "'--allow': expected a folder that exists, got '/nowhere'"),
         (["--sandbox=yes"], "unrecognized option '--sandbox=yes'"),
     ])
-    func `invalid options are refused`(_ options: [String], message: String) throws {
+    func `options without a value, and values of flags, are refused`(
+        options: [String], message: String
+    ) throws {
         let outcome = try Tool.run(options).expectError(": \(message)\nusage: ")
         #expect(outcome.output == "")
     }

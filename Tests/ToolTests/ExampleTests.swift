@@ -99,33 +99,20 @@ import Testing
         return try Tool.run([script, list] + arguments, in: folder.path)
     }
 
-    @Test func `the example of packages counts packages, virtual packages and unmet dependencies`()
-        throws
-    {
+    @Test func `the example of packages shows counts, the largest, links and an observer`() throws {
         let outcome = try run()
         #expect(outcome.error == "")
+        let lines = outcome.lines
         #expect(
-            outcome.lines.first
+            lines.first
                 == "4 packages, 2 virtual packages, 4 sections, 2 maintainers, 7 dependencies (2 unmet)"
         )
-        #expect(outcome.lines.dropFirst().first?.hasPrefix("import: ") == true)
-    }
-
-    @Test func `the example of packages ranks by size and by the number of dependents`() throws {
-        let lines = try run().lines
+        #expect(lines.dropFirst().first?.hasPrefix("import: ") == true)
         let largest = try #require(lines.firstIndex(of: "Largest packages"))
         #expect(lines[largest + 1].contains("2.0 MB  editor"))
         let wanted = try #require(lines.firstIndex(of: "Most depended-on"))
         #expect(lines[wanted + 1].contains("    3  libwide"))
-    }
-
-    @Test func `the example of packages follows links and virtual packages`() throws {
-        let lines = try run().lines
         #expect(lines.contains("editor requires 3 packages, 1.8 MB; the largest are"))
-    }
-
-    @Test func `the example of packages shows the output of an observer`() throws {
-        let lines = try run().lines
         #expect(
             lines.suffix(4) == [
                 "    at first 0 packages", "    entered at 1: a-new-giant",

@@ -90,7 +90,7 @@ import Testing
             "zip": "is a ZIP archive",
         ]
         for (ending, said) in kinds {
-            for format in ["jsonl", "json", "geojson", "csv", "tsv", "lua", "sqlite", "realm"]
+            for format in ["jsonl", "csv", "lua", "sqlite", "realm"]
             where format != ending {
                 let outcome = try Tool.run(
                     ["import", "b.moonpool", "a.\(ending)", "--format", format, "--class", "T"],

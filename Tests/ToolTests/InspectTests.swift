@@ -50,18 +50,20 @@ import Testing
         #expect(try Tool.run(["run", path]).output == "{ 1 }\n")
     }
 
-    @Test(arguments: [
-        ("{ items = -1 }", "option 'items': expected an integer of at least 0"),
-        ("{ rows = 0 }", "option 'rows': expected an integer of at least 1"),
-        ("{ width = 'x' }", "option 'width': expected an integer of at least 20"),
-        ("{ depth = 0.5 }", "option 'depth': expected an integer of at least 0"),
-        ("{ dept = 1 }", "unknown option 'dept'; did you mean 'depth'?"), ("7", "table"),
-    ])
-    func `invalid options are errors`(_ options: String, message: String) throws {
-        let outcome = try Tool.run(["-e", "print(pcall(moonpool.inspect, { 1, 2 }, \(options)))"])
-            .expectSuccess()
-        #expect(outcome.output.hasPrefix("false\t"))
-        #expect(outcome.output.contains(message), "\(outcome.output)")
+    @Test func `invalid options are errors`() throws {
+        let cases = [
+            ("{ items = -1 }", "option 'items': expected an integer of at least 0"),
+            ("{ rows = 0 }", "option 'rows': expected an integer of at least 1"),
+            ("{ width = 'x' }", "option 'width': expected an integer of at least 20"),
+            ("{ depth = 0.5 }", "option 'depth': expected an integer of at least 0"),
+            ("{ dept = 1 }", "unknown option 'dept'; did you mean 'depth'?"), ("7", "table"),
+        ]
+        let calls = cases.map { "print(pcall(moonpool.inspect, { 1, 2 }, \($0.0)))\n" }
+        let lines = try Tool.run(script: calls.joined()).expectSuccess().lines
+        try #require(lines.count == cases.count)
+        for (line, message) in zip(lines, cases.map(\.1)) {
+            #expect(line.hasPrefix("false\t") && line.contains(message), "\(line)")
+        }
     }
 
     @Test func `infinitely nested tables are shown up to a depth`() throws {

@@ -31,7 +31,7 @@ import Testing
                   local _, count = io.open("/proc/self/maps"):read("a"):gsub("moonpool%-", "")
                   return count
                 end
-                for i = 1, 2000 do
+                for i = 1, 300 do
                   local store = moonpool.open {
                     in_memory = "one after the other", schema = { Dog = { name = "string" } },
                   }

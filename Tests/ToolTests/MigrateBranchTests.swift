@@ -177,7 +177,8 @@ import Testing
         #expect(down.error.contains("is pending and comes before '0003_mine.lua'"), "\(down.error)")
         try shop.migrate("up").expectSuccess()
         #expect(
-            try shop.value("store:object('P', 1).phone, store:object('P', 1).mail") == "+49 30\tnil")
+            try shop.value("store:object('P', 1).phone, store:object('P', 1).mail") == "+49 30\tnil"
+        )
         try shop.migrate("check").expectSuccess()
     }
 

@@ -316,7 +316,8 @@ import Testing
         ])
         try shop.migrate("up").expectSuccess()
         #expect(
-            try shop.value("store:schema().Tag.embedded, store:schema().Note.indexes") == "nil\tnil")
+            try shop.value("store:schema().Tag.embedded, store:schema().Note.indexes") == "nil\tnil"
+        )
     }
 
     @Test func `a choice among renames is made by editing the marked lines`() throws {

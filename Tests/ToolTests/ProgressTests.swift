@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `a terminal shows part, count, rate and remaining time of an import`() throws {
-        let rows = try people(150_000)
+        let rows = try people(60_000)
         let store = folder.path + "/people.moonpool"
         let start = ContinuousClock.now
         let terminal = try terminal(
@@ -47,12 +47,12 @@ import Testing
         #expect(rate * 20 <= count * 200, "\(line)")
         #expect(Double(count) / Double(max(rate, 1)) <= seconds, "\(line) in \(seconds) s")
         #expect(lines.allSatisfy { $0.count < 80 }, "\(lines)")
-        #expect(terminal.screen.text.contains("150000 created, 0 updated"))
+        #expect(terminal.screen.text.contains("60000 created, 0 updated"))
         #expect(!terminal.screen.text.contains("imported"), "\(terminal.screen.text)")
     }
 
     @Test func `a narrow terminal shows a line that does not wrap`() throws {
-        let rows = try people(300_000)
+        let rows = try people(100_000)
         let store = folder.path + "/people.moonpool"
         try Tool.run(["import", store, rows, "--class", "Person"]).expectSuccess()
         let terminal = try terminal(

@@ -101,7 +101,8 @@ struct RealmCommandTests {
         #expect(copy.output.contains("read-only"))
         #expect(kennel.others.isEmpty)
         let target = kennel.folder.path + "/kept.moonpool"
-        let kept = try Tool.run([kennel.path, "--to", target], input: "print(#store:objects 'Dog')")
+        let kept = try Tool.run(
+            [kennel.path, "--to", target], input: "print(#store:objects 'Dog')")
         #expect(kept.output == "2\n", "\(kept.error)")
         #expect(kennel.others.contains("kept.moonpool"))
         try Tool.run([kennel.path, "-e", "print(1)"]).expectError("Usage: moonpool [", code: 64)

@@ -173,7 +173,8 @@ struct ReplicationCommandTests {
         server.stop()
         try Tool.run(["publish", first, server.address, "--stream", "zoo", "--fail-fast"])
             .expectError("cannot connect to")
-        #expect(try Tool.run(["stats", first]).output.contains("last error      cannot connect to"))
+        #expect(
+            try Tool.run(["stats", first]).output.contains("last error      cannot connect to"))
     }
 
     @Test(arguments: [
@@ -248,7 +249,9 @@ struct ReplicationCommandTests {
         let add =
             "for id = 1, 2 do store:write(function() store:create('Dog', { id = id, name = 'x' }) end) end"
         try Tool.run([store, "-e", add]).expectSuccess()
-        let publish = ["publish", store, server.address, "--stream", "zoo", "--once", "--fail-fast"]
+        let publish = [
+            "publish", store, server.address, "--stream", "zoo", "--once", "--fail-fast",
+        ]
         try Tool.run(publish).expectSuccess()
         let undone = try Tool.run(
             script: """

@@ -94,32 +94,6 @@ import Testing
 
     // MARK: Failures
 
-    @Test(arguments: ["schema", "stats", "check"])
-    func `a missing, foreign, damaged or newer file is reported in one line with exit code 1`(
-        command: String
-    ) throws {
-        func fails(_ words: [String], _ expected: String) throws {
-            let outcome = try Tool.run([command] + words).expectError(expected)
-            #expect(outcome.output == "")
-            #expect(outcome.lines.isEmpty)
-            #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
-        }
-        try fails([folder.path + "/none.moonpool"], "none.moonpool")
-        let letter = try folder.write(
-            String(repeating: "This is a letter. ", count: 1000), to: "letter.moonpool")
-        try fails([letter], "letter.moonpool")
-        try fails([folder.path], folder.path)
-        try fill()
-        let file = try #require(fopen(store, "r+"))
-        // The number of LMDB's format, in both headers of a file.
-        for page in [0, 4096] {
-            fseek(file, page + 20, SEEK_SET)
-            fputc(9, file)
-        }
-        fclose(file)
-        try fails([store], "newer")
-    }
-
     @Test func `a missing class, an unknown format and unknown words are errors`() throws {
         try fill()
         let unknown = try Tool.run(["schema", store, "--class", "Dgo"]).expectExit(1)

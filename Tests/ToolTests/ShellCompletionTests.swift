@@ -7,11 +7,8 @@ import Testing
         "migrate", "transcript", "watch", "studio",
     ]
 
-    @Test(arguments: commands) func `every command has help`(command: String) throws {
-        let outcome = try Tool.run([command, "--help"]).expectSuccess()
-        #expect(outcome.output.hasPrefix("OVERVIEW: "))
-        #expect(outcome.output.contains("USAGE: moonpool \(command)"))
-        #expect(try Tool.run(["help", command]).output.hasPrefix("OVERVIEW: "))
+    @Test func `help shows the help of a command`() throws {
+        #expect(try Tool.run(["help", "import"]).output.hasPrefix("OVERVIEW: "))
     }
 
     @Test func `the general help lists every command once`() throws {
