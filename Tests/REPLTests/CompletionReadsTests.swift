@@ -1,4 +1,4 @@
-import Foundation
+import TestThreads
 import Testing
 
 @testable import REPL
@@ -51,11 +51,8 @@ import Testing
     func `completion reads no page of the store and runs no code of the script`(
         objects: Int
     ) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
-        try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let file = folder + "/dogs.moonpool"
+        let folder = try TemporaryFolder()
+        let file = folder.file("dogs.moonpool")
         let session = try Self.session(objects: objects, in: file)
         let found = try session.with { session in
             let steps = { session.context.state.globals["steps"].integer ?? -1 }

@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 
@@ -45,12 +44,10 @@ import Testing
     func terminal(noColor: String) throws {
         let session = try TerminalSession(
             columns: 100, rows: 30, environment: ["NO_COLOR": noColor])
-        defer { session.remove() }
-        let folder = session.folder.path + "/files"
-        try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true)
+        let folder = session.folder.file("files")
+        try session.folder.make("files")
         for name in ["one", "on\u{1B}[31m", "only"] {
-            #expect(FileManager.default.createFile(atPath: "\(folder)/\(name)", contents: nil))
+            try session.folder.write("", to: "files/\(name)")
         }
         try session.run(#"text = "a\nb\27[2J\u{10FFFD}[2J""#)
         try session.run(#"store:define { D = { name = "string" } }"#)

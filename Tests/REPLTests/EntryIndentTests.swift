@@ -33,7 +33,6 @@ import Testing
 
     @Test("An entry typed in lines is recalled with its indentation") func typed() throws {
         let session = try TerminalSession()
-        defer { session.remove() }
         session.terminal.type("function f(x)\rif x then\rreturn {\r1,\r}\rend\rend\r")
         try session.prompt()
         #expect(try session.run("#f(1)").suffix(2).first == "1")

@@ -1,4 +1,4 @@
-import Foundation
+import TestThreads
 import Testing
 
 @testable import REPL
@@ -57,11 +57,8 @@ import Testing
     }
 
     @Test func `an error in a loaded file shows its lines`() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "w\(getpid())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appending(path: "part.lua").path
-        try Data("function broken(t)\n  return t.a.b\nend\n".utf8).write(to: URL(filePath: file))
+        let folder = try TemporaryFolder()
+        let file = try folder.write("function broken(t)\n  return t.a.b\nend\n", to: "part.lua")
         let session = try TestSession()
         _ = try session.run("dofile '\(file)'")
         let shown = try session.run("value = broken {}")

@@ -151,9 +151,7 @@ struct Entries {
             let expected = try whole.run(
                 statements.joined(separator: "\n") + "\nreturn a, b, c, f and f(), g and g()")
             for statement in statements { try entries.run(statement) }
-            #expect(
-                try entries.run("a, b, c, f and f(), g and g()") == expected,
-                "\(statements)")
+            #expect(try entries.run("a, b, c, f and f(), g and g()") == expected, "\(statements)")
         }
     }
 

@@ -20,7 +20,6 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `The values before and after are shown, and yes applies the change`() throws {
         let session = try Self.session()
-        defer { session.remove() }
         try session.run("store:define { Dog = { '...', friend = 'Dog' } }")
         try session.run(
             "store:write(function() store:object('Dog', 7).friend = { id = 9, name = 'n9', age = 90 } end)"
@@ -51,7 +50,6 @@ private typealias Key = PseudoTerminal.Key
     @Test(arguments: ["n\r", Key.interrupt, Key.end])
     func `No, Ctrl-C and Ctrl-D leave the data unchanged`(_ keys: String) throws {
         let session = try Self.session()
-        defer { session.remove() }
         session.terminal.type("store:define { Dog = { id = 'int primary', name = 'string' } }\r")
         try session.terminal.wait(for: "the question") {
             $0.lines.last?.hasSuffix("y/n") == true && session.terminal.hasReadKeys

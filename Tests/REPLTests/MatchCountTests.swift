@@ -14,21 +14,26 @@ private typealias Key = PseudoTerminal.Key
         old = store:objects('Dog'):where('age > 5') local dogs = store:objects 'Dog'
         """
 
-    @Test(arguments: [
-        ("store:objects('Dog'):where('age > 7", "3 of 10 Dog"),
-        ("print(#store:objects \"Dog\":where(\"age > 7 or age == 1", "4 of 10 Dog"),
-        ("old:where 'age < 8", "2 of 5 Dog"), ("dogs:where('name == \"d3\"", "1 of 10 Dog"),
-        (".watch Dog where age > 9", "1 of 10 Dog"), (".explain Dog where age > 9", "1 of 10 Dog"),
-        ("local x = 1\nreturn dogs:where('age >= 1", "10 of 10 Dog"),
-        ("dogs:where('age >", nil), ("dogs:where('", nil), ("dogs:where('nothing > 1", nil),
-        ("dogs:where('age > $1", nil), ("x.old:where('age > 1", nil), ("f():where('age > 1", nil),
-        ("store:objects('Cat'):where('a > 1", nil), ("dogs:where('age > 1')", nil),
-        (".watch Dog", nil), ("'where", nil), ("-- dogs:where('age > 1", nil),
-    ]) func `The matches of an unfinished query are counted`(_ text: String, _ hint: String?) throws
-    {
+    @Test func `The matches of an unfinished query are counted`() throws {
         let session = try TestSession()
         _ = try session.run(Self.kennel)
-        #expect(try session.with { $0.matchHint(for: text) } == hint)
+        for (text, hint) in [
+            ("store:objects('Dog'):where('age > 7", "3 of 10 Dog"),
+            ("print(#store:objects \"Dog\":where(\"age > 7 or age == 1", "4 of 10 Dog"),
+            ("old:where 'age < 8", "2 of 5 Dog"), ("dogs:where('name == \"d3\"", "1 of 10 Dog"),
+            (".watch Dog where age > 9", "1 of 10 Dog"),
+            (".explain Dog where age > 9", "1 of 10 Dog"),
+            ("local x = 1\nreturn dogs:where('age >= 1", "10 of 10 Dog"),
+        ] {
+            #expect(try session.with { $0.matchHint(for: text) } == hint, "\(text)")
+        }
+        for text in [
+            "dogs:where('age >", "dogs:where('", "dogs:where('nothing > 1", "dogs:where('age > $1",
+            "x.old:where('age > 1", "f():where('age > 1", "store:objects('Cat'):where('a > 1",
+            "dogs:where('age > 1')", ".watch Dog", "'where", "-- dogs:where('age > 1",
+        ] {
+            #expect(try session.with { $0.matchHint(for: text) } == nil, "\(text)")
+        }
     }
 
     @Test func `Slow counts are omitted`() throws {
@@ -55,7 +60,6 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `The count follows the typed text and disappears`() throws {
         let session = try TerminalSession(columns: 80, environment: ["NO_COLOR": ""])
-        defer { session.remove() }
         for line in Self.kennel.split(separator: "\n") { try session.run(String(line)) }
         session.terminal.type("dogs:where('age > 7")
         try session.terminal.wait(for: "the count") {
@@ -105,21 +109,18 @@ private typealias Key = PseudoTerminal.Key
         throws
     {
         let first = try TerminalSession(columns: 100)
-        defer { first.remove() }
         let path = first.folder.path + "/zoo.moonpool"
         try first.run(
             "zoo = moonpool.open { path = '\(path)', schema = { Dog = { name = 'string' } } }")
         try first.run("zoo:write(function() zoo:create('Dog', { name = 'Rex' }) end)")
         #expect(try first.end() == 0)
-        let script = first.folder.appending(path: "writer.lua")
-        try """
-        local zoo = moonpool.open '\(path)'
-        zoo:write(function() zoo:create('Dog', { name = 'Fido' }) end)
-        """.write(to: script, atomically: true, encoding: .utf8)
-        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appending(path: "moonpool").path
+        let script = try first.folder.write(
+            """
+            local zoo = moonpool.open '\(path)'
+            zoo:write(function() zoo:create('Dog', { name = 'Fido' }) end)
+            """, to: "writer.lua")
         let writer = try PseudoTerminal()
-        try writer.start(program, [script.path], environment: [:])
+        try writer.start(TerminalSession.program, [script], environment: [:])
         #expect(try writer.exitCode() == 0)
         let second = try TerminalSession(
             [path], columns: 100, folder: first.folder, environment: ["TERM": "dumb"])

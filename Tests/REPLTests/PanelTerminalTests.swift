@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import TestThreads
 import Testing
 
 private typealias Key = PseudoTerminal.Key
@@ -11,10 +12,9 @@ private typealias Key = PseudoTerminal.Key
         + "function add(i) store:write(function() store:create('Dog', { id = i, name = 'd' .. i }) end) end "
         + "for i = 1, 4 do add(i) end"
 
-    @Test(arguments: [60, 80, 120])
+    @Test(arguments: [60, 120])
     func `The history is a list with keys that fits the window`(columns: Int) throws {
         let session = try TerminalSession(columns: columns)
-        defer { session.remove() }
         try session.run(Self.kennel)
         session.terminal.type(".history\r")
         try session.terminal.wait(forText: "q leave")
@@ -41,7 +41,6 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `A watched query colors changes, and the prompt is unchanged afterward`() throws {
         let session = try TerminalSession(columns: 80, environment: ["NO_COLOR": ""])
-        defer { session.remove() }
         session.terminal.type(Self.kennel + "\r")
         session.terminal.type(
             "t = moonpool.after(0.3, function() store:write(function() store:object('Dog', 1).name = 'Rex' "
@@ -62,15 +61,12 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `Ctrl-C leaves a panel, also while a handler does not return`() throws {
         let session = try TerminalSession(columns: 80)
-        defer { session.remove() }
         try session.run(Self.kennel)
         session.terminal.type(".watch Dog\r")
         try session.terminal.wait(forText: "q leaves")
         session.terminal.type(Key.interrupt)
         try session.prompt()
-        let marker = FileManager.default.temporaryDirectory
-            .appendingPathComponent("moonpool-test-\(UUID().uuidString)").path
-        defer { unlink(marker) }
+        let marker = session.folder.file("marker")
         try session.run(
             "token = store:objects('Dog'):observe(function(c) if c.type == 'update' then "
                 + "io.open('\(marker)', 'w'):close() while true do end end end)"
@@ -78,9 +74,7 @@ private typealias Key = PseudoTerminal.Key
         try session.run("t = moonpool.after(0.3, function() add(20) end)")
         session.terminal.type(".watch Dog\r")
         try session.terminal.wait(forText: "q leaves")
-        try session.terminal.wait(for: "the observer to begin") { _ in
-            access(marker, F_OK) == 0
-        }
+        try session.terminal.wait(for: "the observer to begin") { _ in access(marker, F_OK) == 0 }
         // The observer never returns: the first Ctrl-C waits for it, the second one stops it.
         session.terminal.type(Key.interrupt + Key.interrupt)
         try session.terminal.wait(for: "the prompt") { screen in
@@ -91,7 +85,6 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `A terminal that cannot move its cursor shows each panel once`() throws {
         let session = try TerminalSession(columns: 80, environment: ["TERM": "dumb"])
-        defer { session.remove() }
         session.terminal.type(Self.kennel + "\n.watch Dog\n.history\n1 + 41\n")
         try session.terminal.wait(for: "the end") { $0.lines.contains("42") }
         let text = session.terminal.screen.text
@@ -101,7 +94,6 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `The value of a live expression is shown above the typed line`() throws {
         let session = try TerminalSession(columns: 80)
-        defer { session.remove() }
         try session.run(Self.kennel)
         try session.run(".live #store:objects 'Dog'")
         try session.run("t = moonpool.after(0.2, function() add(30) end)")
@@ -114,23 +106,16 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `A store that does not exist is created only after a question`() throws {
         let terminal = try PseudoTerminal(columns: 160, rows: 10)
-        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appending(path: "moonpool").path
-        let path = folder.appending(path: "zo.moonpool").path
-        try terminal.start(
-            program, [path],
-            environment: ["TERM": "xterm", "HOME": folder.path, "PATH": "/usr/bin:/bin"])
+        let folder = try TemporaryFolder()
+        let path = folder.file("zo.moonpool")
+        let environment = ["TERM": "xterm", "HOME": folder.path, "PATH": "/usr/bin:/bin"]
+        try terminal.start(TerminalSession.program, [path], environment: environment)
         try terminal.wait(forText: "y/n")
         terminal.type("n\n")
         #expect(try terminal.exitCode() == 1)
         #expect(!FileManager.default.fileExists(atPath: path))
         let second = try PseudoTerminal(columns: 160, rows: 10)
-        try second.start(
-            program, [path],
-            environment: ["TERM": "xterm", "HOME": folder.path, "PATH": "/usr/bin:/bin"])
+        try second.start(TerminalSession.program, [path], environment: environment)
         try second.wait(forText: "y/n")
         second.type("y\n")
         try second.wait(for: "the prompt") { $0.lines.last?.hasSuffix("zo v2>") == true }

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationXML
 import TestSupport
+import TestThreads
 import Testing
 
 @testable import REPL
@@ -18,11 +19,9 @@ import Testing
           store:create("Dog", { id = i, name = "d" .. i % 3, age = i % 7 }) end end)
         """
 
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+    private let folder: TemporaryFolder
 
-    init() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private func session(columns: Int, rows: Int = 60) throws -> TestSession {
         let session = try TestSession(columns: columns, rows: rows)
@@ -32,16 +31,12 @@ import Testing
     }
 
     private func document(_ name: String) throws -> String {
-        let data = try Data(contentsOf: folder.appending(path: name))
-        if name.hasSuffix(".svg") { #expect(XMLParser(data: data).parse(), "\(name)") }
-        return String(decoding: data, as: UTF8.self)
+        let text = try folder.read(name)
+        if name.hasSuffix(".svg") { #expect(XMLParser(data: Data(text.utf8)).parse(), "\(name)") }
+        return text
     }
 
-    private func remove() { try? FileManager.default.removeItem(at: folder) }
-
-    @Test(arguments: [60, 80, 120]) func `charts and schemas fit the window`(_ columns: Int) throws
-    {
-        defer { remove() }
+    @Test(arguments: [60, 120]) func `charts and schemas fit the window`(_ columns: Int) throws {
         let session = try session(columns: columns)
         for entry in [
             ".schema", "store:objects('Dog'):plot('id', 'age')",
@@ -57,7 +52,6 @@ import Testing
     }
 
     @Test func `.once writes the next result as a picture`() throws {
-        defer { remove() }
         let session = try session(columns: 80)
         let path = folder.path
         #expect(try session.run(".once \(path)/plot.svg") == "")
@@ -80,7 +74,6 @@ import Testing
     }
 
     @Test func `.once to a text file writes the output of one command`() throws {
-        defer { remove() }
         let session = try session(columns: 80)
         _ = try session.run(".once \(folder.path)/classes.txt")
         #expect(try session.run(".classes") == "")
@@ -92,14 +85,13 @@ import Testing
     {
         let terminal = try TerminalSession(
             columns: 80, rows: 30, environment: ["NO_COLOR": "", "TERM": "xterm-256color"])
-        defer { terminal.remove() }
-        let file = terminal.folder.path + "/session.\(format)"
+        let file = terminal.folder.file("session.\(format)")
         try terminal.run(".transcript \(file)")
         try terminal.run("local n = 20 -- a <comment>")
         try terminal.run("'<b>' .. n")
         try terminal.run("nothing.here")
         try terminal.run(".transcript")
-        let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
+        let text = try terminal.folder.read("session.\(format)")
         if format == "svg" { #expect(XMLParser(data: Data(text.utf8)).parse()) }
         #expect(text.contains("a &lt;comment&gt;"))
         #expect(text.contains("&quot;&lt;b&gt;20&quot;"))
@@ -110,7 +102,6 @@ import Testing
     @Test(arguments: [["TERM": "dumb"], ["NO_COLOR": "1"]])
     func `charts do not need colors`(_ environment: [String: String]) throws {
         let terminal = try TerminalSession(columns: 80, rows: 50, environment: environment)
-        defer { terminal.remove() }
         try terminal.run("store:define { Dog = { id = 'int primary', age = 'int' } }")
         try terminal.run(
             "store:write(function() for i = 1, 9 do store:create('Dog', { i, i * i }) end end)")

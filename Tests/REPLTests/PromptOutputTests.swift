@@ -1,21 +1,17 @@
 import Foundation
 import TestSupport
+import TestThreads
 import Testing
 
 private typealias Key = PseudoTerminal.Key
 
 /// The prompt with its output in a pipe, on a terminal without a cursor, and attached to another process.
 @Suite(.serialized) struct PromptOutputTests {
-    private static let program = URL(filePath: CommandLine.arguments[0])
-        .deletingLastPathComponent().appending(path: "moonpool").path
-
     @Test func `A prompt whose output goes to a pipe writes no control sequences`() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal(columns: 70, rows: 30)
         try terminal.start(
-            "/bin/sh", ["-c", "'\(Self.program)' | tee '\(folder.path)/log'"],
+            "/bin/sh", ["-c", "'\(TerminalSession.program)' | tee '\(folder.path)/log'"],
             environment: ["TERM": "xterm-256color", "HOME": folder.path, "PATH": "/usr/bin:/bin"])
         try terminal.wait(for: "the prompt") { $0.lines.last == "store v2>" }
         for (entry, answer) in [
@@ -31,42 +27,30 @@ private typealias Key = PseudoTerminal.Key
         }
         terminal.type(Key.end)
         #expect(try terminal.exitCode() == 0)
-        let log = try Data(contentsOf: folder.appending(path: "log"))
+        let log = try Data(contentsOf: URL(filePath: folder.file("log")))
         #expect(log.count > 100 && !log.contains(0x1B) && !log.contains(0x01))
-    }
-
-    @Test func `A terminal without cursor movement shows neither colors nor panels`() throws {
-        let session = try TerminalSession(environment: ["TERM": "dumb", "NO_COLOR": ""])
-        defer { session.remove() }
-        session.terminal.type("{ a = 'text' }\r.history\r.watch 2 + 2\r")
-        try session.terminal.wait(for: "the results") { $0.lines.contains("4") }
-        session.terminal.type(Key.end)
-        #expect(try session.terminal.exitCode() == 0)
-        #expect(!session.terminal.transcript.contains(0x1B))
     }
 
     @Test func `An attached prompt completes names of the script and has the user's history`()
         throws
     {
         let session = try TerminalSession(columns: 80)
-        defer { session.remove() }
         try session.run("'from the prompt'")
         #expect(try session.end() == 0)
-        let script = session.folder.appending(path: "zoo.lua")
-        try """
-        zoo = moonpool.open { in_memory = 'zoo', schema = { Giraffe = { height = 'int' } } }
-        visitors = 12
-        moonpool.every(60, function() end)
-        print 'ready'
-        """.write(to: script, atomically: true, encoding: .utf8)
+        let script = try session.folder.write(
+            """
+            zoo = moonpool.open { in_memory = 'zoo', schema = { Giraffe = { height = 'int' } } }
+            visitors = 12
+            moonpool.every(60, function() end)
+            print 'ready'
+            """, to: "zoo.lua")
         let running = try PseudoTerminal()
         let socket = session.folder.path + "/s"
         try running.start(
-            Self.program, ["--attachable=\(socket)", script.path],
+            TerminalSession.program, ["--attachable=\(socket)", script],
             environment: ["HOME": session.folder.path])
         try running.wait(forText: "ready")
-        let attached = try TerminalSession(
-            ["attach", socket], columns: 80, folder: session.folder)
+        let attached = try TerminalSession(["attach", socket], columns: 80, folder: session.folder)
         attached.terminal.type("visi" + Key.tab + " + 1" + Key.enter)
         try attached.terminal.wait(for: "the value") { $0.lines.contains("13") }
         try attached.prompt()
@@ -90,12 +74,11 @@ private typealias Key = PseudoTerminal.Key
     }
 
     @Test func `An attached prompt on a terminal without a cursor shows its prompts`() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try TemporaryFolder()
         let running = try PseudoTerminal()
         let socket = folder.path + "/s"
         try running.start(
-            Self.program,
+            TerminalSession.program,
             [
                 "--attachable=\(socket)", "-e",
                 "inside = 12 moonpool.every(60, function() end) print 'ready'",
@@ -103,7 +86,6 @@ private typealias Key = PseudoTerminal.Key
         try running.wait(forText: "ready")
         let attached = try TerminalSession(
             ["attach", socket], columns: 80, folder: folder, environment: ["TERM": "dumb"])
-        defer { attached.remove() }
         attached.terminal.type("inside + 1" + Key.enter)
         try attached.terminal.wait(for: "the value below its entry") { screen in
             screen.lines.contains { $0.hasSuffix("> inside + 1") } && screen.lines.contains("13")
@@ -121,7 +103,6 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `A recorded entry that Ctrl-C ended is interrupted when it runs again`() throws {
         let session = try TerminalSession(columns: 90)
-        defer { session.remove() }
         let file = session.folder.path + "/session.txt"
         try session.run(".transcript \(file)")
         session.terminal.type("print('endless') while true do end" + Key.enter)
@@ -133,7 +114,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
         let again = try PseudoTerminal(columns: 100, rows: 30)
         try again.start(
-            Self.program, ["transcript", file], environment: ["PATH": "/usr/bin:/bin"])
+            TerminalSession.program, ["transcript", file], environment: ["PATH": "/usr/bin:/bin"])
         let text = try String(contentsOfFile: file, encoding: .utf8)
         #expect(try again.exitCode() == 0, "\(again.screen.text)\n\(text)")
         #expect(again.screen.text.contains("2 entries, 0 different"), "\(again.screen.text)")
@@ -141,12 +122,9 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `.observers live marks the observers that are called`() throws {
         let session = try TerminalSession(columns: 100)
-        defer { session.remove() }
         try session.run("store:define { Dog = { name = 'string' }, Cat = { name = 'string' } }")
-        try session.run(
-            "one = store:objects('Dog'):observe(function() end, { name = 'dogs' })")
-        try session.run(
-            "two = store:objects('Cat'):observe(function() end, { name = 'cats' })")
+        try session.run("one = store:objects('Dog'):observe(function() end, { name = 'dogs' })")
+        try session.run("two = store:objects('Cat'):observe(function() end, { name = 'cats' })")
         try session.run(
             "timer = moonpool.every(0.1, function() store:write(function() store:create('Dog', { name = 'x' }) end) end)"
         )

@@ -1,16 +1,16 @@
-import Foundation
+import Glibc
+import TestThreads
 import Testing
 
 @testable import REPL
 
 @Suite struct ReloadTests {
     private let session: TestSession
-    private let folder: URL
+    private let folder: TemporaryFolder
 
     init() throws {
         session = try TestSession()
-        folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try TemporaryFolder()
         _ = try session.run("package.path = '\(folder.path)/?.lua'")
         _ = try session.run("store:define { Dog = { name = 'string' } } dogs = store:objects 'Dog'")
         _ = try session.run(
@@ -19,7 +19,7 @@ import Testing
     }
 
     private func write(_ text: String, to name: String = "kennel.lua") throws {
-        try text.write(to: folder.appending(path: name), atomically: true, encoding: .utf8)
+        try folder.write(text, to: name)
     }
 
     private func kennel(_ answer: String, more: String = "") -> String {
@@ -33,21 +33,17 @@ import Testing
         """
     }
 
-    private func remove() { try? FileManager.default.removeItem(at: folder) }
-
     private func observers() throws -> Int {
         try session.with { $0.context.storeModule.activeTokens.count }
     }
 
     @Test func `a changed module is run again, and its observers replace the old ones`() throws {
-        defer { remove() }
         try write(kennel("'one'"))
         _ = try session.run("m = require 'kennel' store:refresh()")
         #expect(try session.run(".reload").contains("no module has changed"))
         #expect(try session.run("add()") == "one update")
         try write(kennel("'the second'"))
-        #expect(
-            try session.run(".reload").contains("reloaded kennel; 1 observer in place of 1"))
+        #expect(try session.run(".reload").contains("reloaded kennel; 1 observer in place of 1"))
         #expect(try session.run(".reload").contains("no module has changed"))
         // Existing references to the module's table contain the new functions, which use the same table.
         #expect(try session.run("m.ask(), m == require 'kennel'") == "\"the second\"\ntrue")
@@ -60,7 +56,6 @@ import Testing
 
     @Test(arguments: ["x = = 1", "error('no')", "nothing.x = 1"])
     func `a file with an error keeps the old observers`(_ mistake: String) throws {
-        defer { remove() }
         try write(kennel("'one'"))
         _ = try session.run("m = require 'kennel' store:refresh()")
         try write(kennel("'two'", more: mistake))
@@ -72,21 +67,18 @@ import Testing
         #expect(try session.run("add()") == "one update")
         #expect(try session.run("m.ask()") == "\"one\"")
         try write(kennel("'three'"))
-        #expect(
-            try session.run(".reload").contains("reloaded kennel; 1 observer in place of 1"))
+        #expect(try session.run(".reload").contains("reloaded kennel; 1 observer in place of 1"))
         _ = try session.run("store:refresh()")
         #expect(try session.run("add()") == "three update")
     }
 
     @Test func `a loaded file is run again as well`() throws {
-        defer { remove() }
         let path = folder.path + "/script.lua"
         try write("token = dogs:observe(function(c) print('a', c.type) end)", to: "script.lua")
         _ = try session.run(".load \(path)")
         try write("token = dogs:observe(function(c) print('bb', c.type) end)", to: "script.lua")
         // The output of starting the observers may precede it.
-        #expect(
-            try session.run(".reload").contains("reloaded \(path); 1 observer in place of 1"))
+        #expect(try session.run(".reload").contains("reloaded \(path); 1 observer in place of 1"))
         _ = try session.run("store:refresh()")
         #expect(try session.run("add()") == "bb\tupdate")
     }
@@ -94,7 +86,6 @@ import Testing
     @Test func `observers that a failed run has released continue, and globals keep their values`()
         throws
     {
-        defer { remove() }
         let observing = "token = dogs:observe(function(c) print('WORD', c.type) end)"
         try write("limit = 1\n" + observing.replacing("WORD", with: "old"))
         _ = try session.run("require 'kennel' store:refresh()")
@@ -115,7 +106,6 @@ import Testing
     }
 
     @Test func `locals of a loaded file hold its observers after a reload too`() throws {
-        defer { remove() }
         let path = folder.path + "/script.lua"
         func write(_ word: String) throws {
             try self.write(
@@ -132,7 +122,6 @@ import Testing
     }
 
     @Test func `required modules are reloaded before the requiring ones`() throws {
-        defer { remove() }
         try write("return { name = function() return 'b1' end }", to: "b.lua")
         try write("local b = require('b')\nreturn { text = b.name() }", to: "a.lua")
         _ = try session.run("a = require 'a'")
@@ -147,7 +136,6 @@ import Testing
     }
 
     @Test func `with reload on, files are reloaded when they are written`() throws {
-        defer { remove() }
         try write(kennel("'one'"))
         _ = try session.run("m = require 'kennel' store:refresh()")
         #expect(try session.run(".reload on").hasPrefix("modules and loaded files are reloaded"))
@@ -192,7 +180,6 @@ import Testing
     }
 
     @Test func `Ctrl-C in a reload keeps the old observers`() throws {
-        defer { remove() }
         try write(kennel("'one'"))
         _ = try session.run("m = require 'kennel' store:refresh()")
         try write(kennel("'two'", more: "print 'begun' while true do end"))
@@ -205,7 +192,6 @@ import Testing
     }
 
     @Test func `an error of a module has its traceback without that of the prompt`() throws {
-        defer { remove() }
         try write("return 1")
         _ = try session.run("require 'kennel'")
         try write("local function f() error 'deep' end\nlocal function g() f() end\ng()")
@@ -215,13 +201,12 @@ import Testing
     }
 
     @Test func `a module that was never loaded is reported`() throws {
-        defer { remove() }
         #expect(try session.run(".reload nothing") == "no module 'nothing' was loaded from a file")
         try write("return 1")
         _ = try session.run("require 'kennel'")
         #expect(try session.run(".reload kenel").hasSuffix("did you mean 'kennel'?"))
         #expect(try session.complete(".reload ke") == ["kennel"])
-        try FileManager.default.removeItem(at: folder.appending(path: "kennel.lua"))
+        #expect(unlink(folder.file("kennel.lua")) == 0)
         #expect(try session.run(".reload kennel").hasPrefix("cannot read "))
     }
 }

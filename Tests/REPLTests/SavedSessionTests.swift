@@ -1,5 +1,6 @@
 import EventLoops
 import Foundation
+import TestThreads
 import Testing
 
 @testable import REPL
@@ -42,9 +43,7 @@ import Testing
     }
 
     @Test func `A saved session prints the output of the prompt`() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         let session = try TestSession()
         let entries = [
             "store:define { Dog = { name = 'string', age = 'int?' } }",
@@ -60,14 +59,14 @@ import Testing
             let text = try session.run(entry)
             if !entry.hasPrefix("."), entry != "nothing.x", !text.isEmpty { shown += text + "\n" }
         }
-        let file = folder.appending(path: "saved.lua").path
+        let file = folder.file("saved.lua")
         #expect(try session.run(".save \(file)").contains("run it with: moonpool \(file)"))
-        let named = folder.appending(path: "it's one.lua").path
+        let named = folder.file("it's one.lua")
         let quoted = named.replacingOccurrences(of: "'", with: "'\\''")
         for path in [named, "\"\(named)\""] {
             #expect(try session.run(".save \(path)").hasSuffix("run it with: moonpool '\(quoted)'"))
         }
-        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let text = try folder.read("saved.lua")
         #expect(text.contains("store:begin_write()  -- .begin\n"))
         #expect(text.contains("-- failed: nothing.x\n"))
         // Both sessions would share the in-memory store.
@@ -96,15 +95,6 @@ import Testing
         #expect(try !Self.saved(plain).contains("help"))
     }
 
-    @Test func `A variable named exit keeps its meaning`() throws {
-        let session = try TestSession()
-        _ = try session.run("exit = 5")
-        #expect(try session.run("exit") == "5")
-        #expect(try session.run("help").contains(".help"))
-        _ = try session.run("help = 7")
-        #expect(try session.run("help") == "7")
-    }
-
     @Test func `Sections print as a table of counts with bars`() throws {
         let session = try TestSession()
         _ = try session.run("store:define { Dog = { age = 'int' } }")
@@ -119,9 +109,7 @@ import Testing
     }
 
     @Test func `Live expressions become effects that print their values`() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         let session = try TestSession()
         for entry in [
             "store:define { Dog = { name = 'string' } }", "local dogs = store:objects 'Dog'",
@@ -130,17 +118,14 @@ import Testing
         ] {
             _ = try session.run(entry)
         }
-        let file = folder.appending(path: "saved.lua")
         // The test session has opened its store before the first entry.
         let text = "store = moonpool.open { in_memory = '\(UUID())' }\n" + (try Self.saved(session))
-        try text.write(to: file, atomically: true, encoding: .utf8)
+        let file = try folder.write(text, to: "saved.lua")
         #expect(text.hasSuffix(" moonpool.stop()\n"))
-        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appending(path: "moonpool")
         let process = Process()
         let pipe = Pipe()
-        process.executableURL = program
-        process.arguments = [file.path]
+        process.executableURL = URL(filePath: TerminalSession.program)
+        process.arguments = [file]
         process.standardOutput = pipe
         process.standardError = pipe
         try process.run()

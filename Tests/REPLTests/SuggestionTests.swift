@@ -12,26 +12,8 @@ private typealias Key = PseudoTerminal.Key
         return session
     }
 
-    @Test func `The newest entry that begins with the typed text is suggested and accepted`() throws
-    {
-        let session = try start()
-        defer { session.remove() }
-        session.terminal.type("pri")
-        try session.terminal.wait(for: "the suggestion") {
-            $0.lines.last?.hasSuffix("> print('one' .. 1)") == true
-        }
-        #expect(
-            String(decoding: session.terminal.transcript, as: UTF8.self).contains(
-                "\u{1B}[90mnt('one' .. 1)"))
-        session.terminal.type(Key.right + Key.enter)
-        try session.terminal.wait(for: "the second output") {
-            $0.lines.filter { $0 == "one1" }.count == 2
-        }
-    }
-
     @Test func `A suggestion that is not accepted disappears`() throws {
         let session = try start()
-        defer { session.remove() }
         session.terminal.type("print")
         try session.terminal.wait(for: "the suggestion") {
             $0.lines.last?.hasSuffix("print('one' .. 1)") == true

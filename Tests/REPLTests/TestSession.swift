@@ -46,8 +46,7 @@ final class TestSession: Sendable {
                 })
             var output = SessionOutput(write: shown.add)
             output.hasPanels = hasPanels
-            let session = Session(
-                context, style: .plain, window: (columns, rows), output: output)
+            let session = Session(context, style: .plain, window: (columns, rows), output: output)
             mailbox.begin(LoopBound(session, on: context.loop))
             return 0
         }

@@ -1,4 +1,4 @@
-import Foundation
+import TestThreads
 import Testing
 
 @testable import REPL
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [60, 80, 120])
+    @Test(arguments: [60, 120])
     func `typing the entry of each step completes the tutorial`(columns: Int) throws {
         let session = try TestSession(columns: columns)
         let steps = try steps(session)
@@ -64,9 +64,7 @@ import Testing
     }
 
     @Test func `the tutorial does not write to the store of a file`() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         let session = try TestSession()
         _ = try session.run("store = moonpool.open { path = '\(folder.path)/zoo', schema = {} }")
         let refusal = try session.run(".tutorial")

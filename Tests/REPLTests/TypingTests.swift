@@ -8,7 +8,6 @@ private typealias Key = PseudoTerminal.Key
 @Suite(.serialized) struct TypingTests {
     @Test func `a pasted script runs once, when Enter is pressed`() throws {
         let session = try TerminalSession()
-        defer { session.remove() }
         try session.terminal.wait(for: "bracketed paste") { $0.isBracketingPastes }
         session.terminal.type(
             Key.paste(
@@ -23,40 +22,8 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `an entry of several lines is recalled in the next session, also with Ctrl-R`()
-        throws
-    {
-        let first = try TerminalSession()
-        defer { first.remove() }
-        for line in ["for i = 1, 2 do", "print('row ' .. i)"] {
-            first.terminal.type(line + Key.enter)
-            try first.terminal.wait(for: "the continuation") {
-                $0.lines.last?.hasSuffix(">>") == true
-            }
-        }
-        first.terminal.type("end" + Key.enter)
-        try first.terminal.wait(for: "what it prints") { $0.lines.contains("row 2") }
-        try first.run("last = 'entry'")
-        #expect(try first.end() == 0)
-
-        let second = try TerminalSession(folder: first.folder)
-        let block = ["store v2> for i = 1, 2 do", "  print('row ' .. i)", "end"]
-        second.terminal.type(Key.up + Key.up)
-        try second.terminal.wait(for: "the block") { $0.lines.suffix(3) == block[...] }
-        second.terminal.type(Key.interrupt)
-        try second.terminal.wait(for: "a new prompt") { $0.lines.last == "store v2>" }
-        second.terminal.type(Key.search + "row")
-        try second.terminal.wait(for: "the found block") { screen in
-            screen.lines.filter { $0 == block[0] }.count == 2
-        }
-        second.terminal.type(Key.enter)
-        try second.terminal.wait(for: "what it prints") { $0.lines.contains("row 2") }
-        #expect(try second.end() == 0)
-    }
-
     @Test func `wide characters keep their positions when the window is resized`() throws {
         let session = try TerminalSession(columns: 60, environment: ["NO_COLOR": ""])
-        defer { session.remove() }
         let text = "'日本語のとても長い行をここに書きます and its end'"
         session.terminal.type(text + Key.left + Key.left)
         try session.terminal.wait(forText: "its end'")
@@ -78,46 +45,8 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `a module with an error keeps its observers until it is corrected`() throws {
-        let session = try TerminalSession(columns: 100, rows: 40)
-        defer { session.remove() }
-        let file = session.folder.appending(path: "watching.lua")
-        func write(_ word: String) throws {
-            try """
-            token = store:objects("Dog"):observe(function(c)
-              if c.type == "update" then print("\(word) " .. #c.collection) end
-            end, { name = "watching" })
-            """.write(to: file, atomically: true, encoding: .utf8)
-        }
-        try session.run("store:define { Dog = { name = 'string' } }")
-        try session.run(
-            "function add() store:write(function() store:create('Dog', { name = 'd' }) end) end")
-        try write("first")
-        try session.run(".load \(file.path)")
-        try session.run("add()")
-        try session.terminal.wait(for: "the first text") {
-            $0.lines.contains("[watching] first 1")
-        }
-        try "x = = 1".write(to: file, atomically: true, encoding: .utf8)
-        try session.run(".reload")
-        try session.terminal.wait(for: "what is wrong") { $0.text.contains("watching.lua:1:") }
-        try session.run("add()")
-        try session.terminal.wait(for: "the old observer") {
-            $0.lines.contains("[watching] first 2")
-        }
-        try write("second")
-        try session.run(".reload")
-        try session.run("add()")
-        try session.terminal.wait(for: "the new observer") {
-            $0.lines.contains("[watching] second 3")
-        }
-        #expect(!session.terminal.screen.lines.contains("[watching] first 3"))
-        #expect(try session.end() == 0)
-    }
-
     @Test func `the typed line has colors if they are on`() throws {
         let session = try TerminalSession(columns: 50, environment: ["NO_COLOR": ""])
-        defer { session.remove() }
         session.terminal.type("local n = 'text' .. 42 -- why")
         try session.terminal.wait(for: "its colors") { screen in
             let row = screen.row
@@ -142,7 +71,6 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
         #expect(try session.end() == 0)
         let plain = try TerminalSession()
-        defer { plain.remove() }
         plain.terminal.type("local n = 42")
         try plain.terminal.wait(forText: "n = 42")
         #expect(plain.terminal.screen.colors(of: plain.terminal.screen.row, "35") == "")

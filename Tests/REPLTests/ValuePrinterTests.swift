@@ -45,8 +45,7 @@ import Testing
         #expect(
             try print("(function() local t = {} t.self = t return t end)()") == "{ self = <cycle> }"
         )
-        #expect(
-            try print("(function() local s = {1} return {s, s} end)()") == "{ { 1 }, { 1 } }")
+        #expect(try print("(function() local s = {1} return {s, s} end)()") == "{ { 1 }, { 1 } }")
     }
 
     @Test func `the printer breaks lines that do not fit`() throws {

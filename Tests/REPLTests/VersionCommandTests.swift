@@ -73,8 +73,7 @@ import Testing
         let report = try session.run(".migration \(folder.path)/costs 5")
         #expect(report.contains("0002 costs  rehearsed in"), "\(report)")
         #expect(report.contains("'Toy.price' would be renamed to 'cost'"), "\(report)")
-        let text = try String(
-            contentsOf: folder.appending(path: "0002_costs.lua"), encoding: .utf8)
+        let text = try String(contentsOf: folder.appending(path: "0002_costs.lua"), encoding: .utf8)
         #expect(
             text.contains(
                 "up = function(m) m:rename_property(\"Toy\", \"price\", \"cost\") end,"))
@@ -235,6 +234,8 @@ import Testing
         #expect(try session.run("quit") == "6")
         #expect(try session.with { !$0.wantsToEnd })
         #expect(try session.run("help") == session.run(".help"))
+        _ = try session.run("help = 7")
+        #expect(try session.run("help") == "7")
     }
 }
 

@@ -1,5 +1,5 @@
-import Foundation
 import TestSupport
+import TestThreads
 
 private typealias Key = PseudoTerminal.Key
 
@@ -30,6 +30,8 @@ extension Feature {
                         && screen.lines.suffix(2) == ["x = 4", "end"]
                 }
                 second.type(Key.interrupt)
+                try second.run(Key.search + "x =" + Key.enter)
+                try second.run("x", shows: "4")
             }
         },
         Feature("continuation of an unfinished entry") { trial in
@@ -83,12 +85,9 @@ extension Feature {
             try trial.run("#'\(text)'", shows: "\(text.utf8.count)")
         },
         Feature("vi keys of ~/.editrc", needsCursor: true) { trial in
-            let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            try "bind -v\n".write(
-                to: folder.appending(path: ".editrc"), atomically: true, encoding: .utf8)
+            let folder = try TemporaryFolder()
+            try folder.write("bind -v\n", to: ".editrc")
             let other = try FeatureTrial(trial.kind, in: folder)
-            defer { other.session.remove() }
             try other.types("foo bar\u{1B}0dw", shows: "> bar")
             try other.end()
         },

@@ -11,7 +11,6 @@ import Testing
     @Test(arguments: terminals)
     func `Every feature works in each kind of terminal`(_ kind: FeatureTerminal) throws {
         var trial: FeatureTrial?
-        defer { trial?.session.remove() }
         let all =
             Feature.editing + Feature.completion + Feature.printing + Feature.looking
             + Feature.running + Feature.files + Feature.live
@@ -29,7 +28,6 @@ import Testing
                 if let trial { try feature.trial(trial) }
             } catch {
                 Issue.record("\(feature.name): \(error)")
-                trial?.session.remove()
                 trial = nil
             }
         }

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import TestThreads
 import Testing
 
 private typealias Key = PseudoTerminal.Key
@@ -10,7 +11,9 @@ final class FeatureTrial {
     let session: TerminalSession
     var folder: String { session.folder.path }
 
-    init(_ kind: FeatureTerminal, _ arguments: [String] = [], in folder: URL? = nil) throws {
+    init(_ kind: FeatureTerminal, _ arguments: [String] = [], in folder: TemporaryFolder? = nil)
+        throws
+    {
         self.kind = kind
         session = try TerminalSession(
             arguments, columns: kind.columns, rows: 24, folder: folder,
@@ -61,17 +64,14 @@ final class FeatureTrial {
     }
 
     func write(_ text: String, to name: String) throws {
-        try text.write(toFile: folder + "/" + name, atomically: true, encoding: .utf8)
+        try session.folder.write(text, to: name)
     }
 
     func contents(of name: String) -> String {
-        (try? String(contentsOfFile: folder + "/" + name, encoding: .utf8)) ?? ""
+        (try? session.folder.read(name)) ?? ""
     }
 
     func end() throws { #expect(try session.end() == 0) }
-
-    static let program = URL(filePath: CommandLine.arguments[0])
-        .deletingLastPathComponent().appending(path: "moonpool").path
 
     /// Runs a command on another terminal.
     ///
@@ -83,7 +83,7 @@ final class FeatureTrial {
         var variables = kind.environment.merging(environment) { $1 }
         variables["HOME"] = folder
         variables["PATH"] = "/usr/bin:/bin"
-        try terminal.start(Self.program, arguments, environment: variables)
+        try terminal.start(TerminalSession.program, arguments, environment: variables)
         let code = try terminal.exitCode()
         return (code, terminal.screen.text)
     }
@@ -103,7 +103,6 @@ final class FeatureTrial {
         after entries: [String] = [], _ body: (FeatureTrial) throws -> Void
     ) throws {
         let first = try FeatureTrial(kind)
-        defer { first.session.remove() }
         for entry in entries { try first.run(entry) }
         try first.end()
         let second = try FeatureTrial(kind, in: first.session.folder)

@@ -1,4 +1,4 @@
-import Foundation
+import TestThreads
 import Testing
 
 extension Feature {
@@ -40,14 +40,13 @@ extension Feature {
                 [trial.folder + "/failing.lua"], exitCode: 1, shows: "one", hides: "two")
         },
         Feature("a startup file, LUA_INIT, and switches to skip them") { trial in
-            let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
-            let config = folder.appending(path: "config/moonpool")
-            try FileManager.default.createDirectory(at: config, withIntermediateDirectories: true)
-            try "print('startup file')".write(
-                to: config.appending(path: "init.lua"), atomically: true, encoding: .utf8)
+            let folder = try TemporaryFolder()
+            for name in ["config", "config/moonpool"] { try folder.make(name) }
+            try folder.write(
+                "local mine = 'startup file' print(mine)", to: "config/moonpool/init.lua")
             let other = try FeatureTrial(trial.kind, in: folder)
-            defer { other.session.remove() }
             #expect(other.session.terminal.screen.text.contains("startup file"))
+            try other.run("mine", shows: "\"startup file\"")
             try other.end()
             let bare = try FeatureTrial(trial.kind, ["--no-rc"], in: folder)
             #expect(!bare.session.terminal.screen.text.contains("startup file"))
@@ -65,7 +64,6 @@ extension Feature {
             _ = try trial.command(
                 ["-e", "moonpool.open { path = '\(path)', schema = { A = { n = 'int' } } }"])
             let other = try FeatureTrial(trial.kind, ["--read-only", path])
-            defer { other.session.remove() }
             try other.run("store.is_read_only", shows: "true")
             try other.run("store:write(function() end)", shows: "read")
             try other.end()
@@ -73,7 +71,6 @@ extension Feature {
         Feature("a transcript that runs again", needsCursor: true) { trial in
             let file = trial.folder + "/session.txt"
             let other = try FeatureTrial(trial.kind)
-            defer { other.session.remove() }
             try other.run(".transcript \(file)", shows: "recording")
             try other.run("5 * 5", shows: "25")
             try other.run("nothing.y", shows: "attempt")

@@ -17,14 +17,13 @@ extension Feature {
             let socket = trial.folder + "/s"
             let running = try PseudoTerminal()
             try running.start(
-                FeatureTrial.program,
+                TerminalSession.program,
                 [
                     "--attachable=\(socket)", "-e",
                     "inside = 'the process' moonpool.every(60, function() end) print 'ready'",
                 ], environment: ["HOME": trial.folder])
             try running.wait(forText: "ready")
             let other = try FeatureTrial(trial.kind, ["attach", socket])
-            defer { other.session.remove() }
             try other.run("inside", shows: "\"the process\"")
             try other.end()
             running.send(SIGTERM)

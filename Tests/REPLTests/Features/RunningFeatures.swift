@@ -20,7 +20,6 @@ extension Feature {
         },
         Feature("Ctrl-D leaves") { trial in
             let other = try FeatureTrial(trial.kind)
-            defer { other.session.remove() }
             try other.end()
         },
         Feature("asynchronous output above the typed line", needsCursor: true) { trial in
