@@ -78,8 +78,8 @@ import Testing
         return faults
     }
 
-    private func run(_ source: String, in folder: Folder) throws -> ScriptFixture {
-        let fixture = try ScriptFixture(
+    private func run(_ source: String, in folder: Folder, logs lines: [String]) throws {
+        let script = try ScriptFixture(
             """
             function options_of(n) return { path = "\(folder.path)/" .. n .. ".moonpool" } end
             function turn() moonpool.sleep(0) end
@@ -88,8 +88,8 @@ import Testing
             load(source)()
             \(source)
             """)
-        #expect(fixture.finish() != nil)
-        return fixture
+        #expect(script.finish() != nil)
+        #expect(script.log == lines)
     }
 
     @Test(arguments: [
@@ -100,16 +100,15 @@ import Testing
         callback: String
     ) throws {
         let folder = try Folder()
-        let fixture = try run(
+        try run(
             "\(Self.callbacks) log(matrix('\(callback)', \(RandomSeeds.count(3, of: 1))) > 0)",
-            in: folder)
-        #expect(fixture.log == ["true"])
+            in: folder, logs: ["true"])
         #expect(try faults(in: folder) == [])
     }
 
     @Test func `A worker receives and observes lists and maps inside mixed values`() throws {
         let folder = try Folder()
-        let fixture = try run(
+        try run(
             """
             local s = fresh()
             local x = s:object("A", 1).x
@@ -136,9 +135,8 @@ import Testing
             token:invalidate()
             w:stop()
             w:join()
-            """, in: folder)
-        #expect(
-            fixture.log == [
+            """, in: folder,
+            logs: [
                 "2 2 2 1 false", "initial 2 0", "update 3 1", "false 2",
             ])
     }
@@ -147,7 +145,7 @@ import Testing
         throws
     {
         let folder = try Folder()
-        let fixture = try run(
+        try run(
             """
             local names = {}
             for name in pairs(operations) do names[#names + 1] = name end
@@ -179,8 +177,7 @@ import Testing
                 s:close()
             end
             log(called >= #names)
-            """, in: folder)
-        #expect(fixture.log == ["true"])
+            """, in: folder, logs: ["true"])
         #expect(try faults(in: folder) == [])
     }
 }

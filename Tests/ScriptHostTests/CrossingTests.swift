@@ -1,16 +1,15 @@
 import ScriptHost
-import Synchronization
 import Testing
 
 /// The values that a script can send to another script, and their received form.
 @Suite struct CrossingTests {
-    /// Tests run at the same time, so each test has its own store.
-    private static let count = Atomic<Int>(0)
-
     /// Runs a script whose workers return a description of the values that they receive.
-    private func run(_ source: String) throws -> ScriptFixture {
-        let number = Self.count.add(1, ordering: .relaxed).newValue
-        let script = try ScriptFixture(
+    @discardableResult
+    private func run(
+        _ source: String, logs lines: [String]? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> ScriptFixture {
+        let script = try expectScript(
             """
             local schema = {
                 Dog = { id = "int primary", name = "string", toys = "Toy[]", marks = "int[]", tags = "string<>",
@@ -18,7 +17,7 @@ import Testing
                 Toy = { label = "string" },
                 Person = { name = "string primary", dogs = "backlinks Dog.owner" },
             }
-            local name = "crossing \(number)"
+            local name = "\(freshName())"
             local store = moonpool.open { in_memory = name, schema = schema }
             local rex = store:write(function()
                 return store:create("Dog", { id = 1, name = "Rex", toys = { { label = "ball" }, { label = "bone" } },
@@ -30,14 +29,13 @@ import Testing
             end
             moonpool.on_message(log)
             \(source)
-            """)
-        #expect(script.finish() == 0)
-        for report in script.reports { Issue.record("\(report.text)") }
+            """, logs: lines, sourceLocation: sourceLocation)
+        #expect(script.reports.map(\.text) == [], sourceLocation: sourceLocation)
         return script
     }
 
     @Test func `a message copies plain values, nested tables and shared ones`() throws {
-        let script = try run(
+        try run(
             """
             local shared = { 1 }
             local w = moonpool.worker("w", function(...)
@@ -51,12 +49,11 @@ import Testing
             end, nil, true, 2^53 | 0, 1.5, "a\\0b\\xff", {
                 "one", a = shared, b = shared, [2.5] = "x", [true] = 9, deep = { er = { est = "here" } } })
             w:join()
-            """)
-        #expect(script.log == ["6", "true", "integer float", "4", "true", "here"])
+            """, logs: ["6", "true", "integer float", "4", "true", "here"])
     }
 
     @Test func `empty objects of JSON remain objects in a message`() throws {
-        let script = try run(
+        try run(
             """
             local w = moonpool.worker("w", function(...)
                 moonpool.on_message(function(...) moonpool.post_to_parent(moonpool.json.encode { ... }) end)
@@ -68,12 +65,11 @@ import Testing
             w:on_message(function(text) log(text) done = done + 1 end)
             moonpool.wait_until(function() return done == 2 end, 10)
             w:stop()
-            """)
-        #expect(script.log == [#"[{},{"a":{},"b":[],"c":{"d":{}}}]"#, #"[{"x":{}}]"#])
+            """, logs: [#"[{},{"a":{},"b":[],"c":{"d":{}}}]"#, #"[{"x":{}}]"#])
     }
 
     @Test func `a message copies dates, identifiers, decimals, data and null`() throws {
-        let script = try run(
+        try run(
             """
             local w = moonpool.worker("w", function(date, uuid, id, decimal, data, null)
                 for _, value in ipairs { date, uuid, id, decimal, data } do
@@ -85,9 +81,8 @@ import Testing
                 moonpool.object_id("00112233445566778899aabb"), moonpool.decimal("0.10"), moonpool.data("raw"),
                 moonpool.null)
             w:join()
-            """)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "2026-11-20T10:00:00Z", "00112233-4455-6677-8899-aabbccddeeff",
                 "00112233445566778899aabb", "0.10", "raw", "true", "2026-11-20T10:00:00Z",
             ])
@@ -96,7 +91,7 @@ import Testing
     @Test func `a message copies the change of an object's observer as a plain table`()
         throws
     {
-        let script = try run(
+        try run(
             """
             local w = moonpool.worker("w", function()
                 moonpool.on_message(function(change)
@@ -111,12 +106,11 @@ import Testing
             store:refresh()
             w:join()
             token:invalidate()
-            """)
-        #expect(script.log == ["change Max name Rex Max", "6"])
+            """, logs: ["change Max name Rex Max", "6"])
     }
 
     @Test func `a message refuses values that cannot be sent, with their path`() throws {
-        let script = try run(
+        try run(
             """
             local w = moonpool.worker("w", function() moonpool.on_message(print) end)
             local cycle = { a = {} } cycle.a.b = cycle
@@ -132,9 +126,8 @@ import Testing
             token:invalidate()
             log(fails(w, moonpool.new("Dog", {})))
             w:stop()
-            """)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "invalid_argument: argument 2, field 'x': a coroutine cannot be sent to another thread",
                 "invalid_argument: argument 1, field 'a', field 'b': the table contains itself; only trees of "
                     + "tables can be sent to another thread",
@@ -153,7 +146,7 @@ import Testing
     @Test func `a message resolves objects, collections and stores in the receiver's own store`()
         throws
     {
-        let script = try run(
+        try run(
             """
             local w = moonpool.worker("w", function(t)
                 moonpool.post_to_parent(t.dog.name .. " " .. t.dog.owner.name)
@@ -174,9 +167,8 @@ import Testing
             w:join()
             store:refresh()
             log(rex.name .. " " .. #rex.marks)
-            """)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "Rex Ann", "2 bone", "2 a 1 3", "1 Rex", "2 bone", "1 Rex", "Values of int (2) 3 1",
                 "true", "Max 4",
             ])
@@ -186,7 +178,7 @@ import Testing
     func `an object that is deleted in the meantime arrives as nil, and a deleted one is refused`()
         throws
     {
-        let script = try run(
+        try run(
             """
             local w = moonpool.worker("w", function(name)
                 local dogs = moonpool.open { in_memory = name }:objects "Dog"
@@ -201,16 +193,15 @@ import Testing
             log(fails(w, rex):match("^[^;]*"))
             w:on_message(function(text) log(text) w:stop() end)
             w:join()
-            """)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "invalid_object: argument 1: this 'Dog' was deleted",
                 "nil nil 0 false",
             ])
     }
 
     @Test func `a message refuses objects of an open write until it is committed`() throws {
-        let script = try run(
+        try run(
             """
             local w = moonpool.worker("w", function()
                 moonpool.on_message(function(dog) moonpool.post_to_parent(dog.name) end)
@@ -223,12 +214,11 @@ import Testing
             store:commit_write()
             w:post(new)
             w:stop() w:join()
-            """)
-        #expect(script.log == ["already_in_write", "already_in_write", "Rex", "New"])
+            """, logs: ["already_in_write", "already_in_write", "Rex", "New"])
     }
 
     @Test func `an explicit reference of a write is usable after its end`() throws {
-        let script = try run(
+        try run(
             """
             local w = moonpool.worker("w", function(store)
                 moonpool.on_message(function(ref)
@@ -254,8 +244,7 @@ import Testing
             store:cancel_write()
             log(store:resolve(lost))
             w:stop() w:join()
-            """)
-        #expect(script.log == ["already_in_write", "already_in_write", "New", "nil"])
+            """, logs: ["already_in_write", "already_in_write", "New", "nil"])
     }
 
     @Test func `a message advances the receiver to the commits before the message`() throws {
@@ -274,7 +263,7 @@ import Testing
     }
 
     @Test func `a message passes frozen values unchanged`() throws {
-        let script = try run(
+        try run(
             """
             local frozen, list, results = rex:freeze(), rex.toys:freeze(), store:objects("Toy"):freeze()
             local version = store:freeze()
@@ -292,9 +281,8 @@ import Testing
                 log(type(value) == "userdata" and value.name .. " " .. tostring(value == frozen) or value)
             end)
             w:join()
-            """)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "Rex Later true", "2 ball 2", "2 true", "0", "frozen", "Later", "Rex true",
             ])
     }
@@ -326,7 +314,7 @@ import Testing
     }
 
     @Test func `a message resolves explicit references once, in the same file`() throws {
-        let script = try run(
+        try run(
             """
             local other = moonpool.open { in_memory = "crossing other", schema = schema }
             local ref, used = moonpool.reference(rex), moonpool.reference(store:objects "Dog")
@@ -344,29 +332,27 @@ import Testing
             log(select(2, pcall(moonpool.reference, 1)).code)
             store:write(function() store:delete(rex) end)
             log(select(2, pcall(moonpool.reference, rex)).code)
-            """)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "nil", "1", "invalid_argument", "reference (resolved) reference", "Rex", "true",
                 "true", "invalid_argument", "invalid_argument", "invalid_object",
             ])
     }
 
     @Test func `a message in transit keeps an in-memory store alive`() throws {
-        let script = try run(
+        try run(
             """
             moonpool.on_message(function(dog) log(dog.name) end)
             moonpool.worker("maker", function()
                 local own = moonpool.open { in_memory = "only in the worker", schema = { Dog = { name = "string" } } }
                 moonpool.post_to_parent(own:write(function() return own:create("Dog", { name = "Traveler" }) end))
             end):join()
-            """)
-        #expect(script.log == ["Traveler"])
+            """, logs: ["Traveler"])
     }
 
     @Test func `a message opens a file for the receiver with any path of the sender`() throws {
         let folder = try Folder()
-        let script = try run(
+        try run(
             """
             local file = moonpool.open { path = "\(folder.path)/./zoo.moonpool", schema = schema }
             local dog = file:write(function() return file:create("Dog", { id = 1, name = "Filed" }) end)
@@ -375,8 +361,7 @@ import Testing
                 moonpool.post_to_parent(dog.name .. " " .. tostring(dog.store == store))
             end, dog):join()
             file:close()
-            """)
-        #expect(script.log == ["Filed true"])
+            """, logs: ["Filed true"])
     }
 
     @Test func `a worker continues when its parent closes the store during a call`() throws {

@@ -27,12 +27,10 @@ import Testing
 
     /// Thirty objects, each of which links to all others: the number of results of such a long path is practically
     /// unlimited.
-    ///
-    /// Each script has its own store, because in-memory stores with the same name share their data.
     private static var nodes: String {
         """
         local store = moonpool.open {
-          in_memory = "nodes \(UInt64.random(in: 0 ... .max))", schema = { Node = { text = "string", l = "Node[]" } },
+          in_memory = "\(freshName())", schema = { Node = { text = "string", l = "Node[]" } },
         }
         local all = store:objects "Node"
         store:write(function()
@@ -55,8 +53,7 @@ import Testing
         "local long = all:where 'l.l.l.l.l.l.l.l.@count > 0' while true do pcall(long.first, long) end",
     ])
     func `an interrupt stops the evaluation of a query that would never end`(code: String) throws {
-        let script = try ScriptFixture(
-            Self.nodes + "log 'ready' \(code) log 'never'")
+        let script = try ScriptFixture(Self.nodes + "log 'ready' \(code) log 'never'")
         #expect(script.logs("ready"))
         #expect(eventually { script.script.interrupt() })
         #expect(script.finish() == 130)
@@ -80,17 +77,13 @@ import Testing
     @Test func `an interrupt stops a timer's function and ends the script`() throws {
         let script = try ScriptFixture(
             "moonpool.after(0, function() log 'ready' while true do pcall(error) end end)")
-        #expect(script.logs("ready"))
-        script.script.interrupt()
-        #expect(script.finish() == 130)
+        script.expectInterrupt(at: "ready")
         #expect(script.reports.isEmpty)
     }
 
     @Test func `an interrupt ends a script that waits for events`() throws {
         let script = try ScriptFixture("moonpool.after(3600, log) log 'ready'")
-        #expect(script.logs("ready"))
-        script.script.interrupt()
-        #expect(script.finish() == 130)
+        script.expectInterrupt(at: "ready")
     }
 
     @Test func `an interrupt stops only the running code of an interactive script`() throws {

@@ -16,7 +16,7 @@ struct LuvTests {
     @Test func `an active handle keeps the script running, and is called between timers`()
         throws
     {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local uv = require "luv"
             local timer, count = uv.new_timer(), 0
@@ -27,12 +27,11 @@ struct LuvTests {
             end)
             moonpool.after(0, function() log "own" end)
             """)
-        #expect(script.finish() == 0)
         #expect(script.log.sorted() == ["luv 1", "luv 2", "luv 3", "own"])
     }
 
     @Test func `luv communicates with a server on loopback`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local uv = require "luv"
             local server = uv.new_tcp()
@@ -50,29 +49,25 @@ struct LuvTests {
                 client:write("hello")
                 client:read_start(function(err, data) log(data) client:close() end)
             end)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["nil", "echo hello"])
+            """, logs: ["nil", "echo hello"])
     }
 
     @Test func `luv reports an error in a callback like one of an observer, and continues`() throws
     {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local uv = require "luv"
             local a, b = uv.new_timer(), uv.new_timer()
             a:start(0, 0, function() a:close() error "broken" end)
             b:start(20, 0, function() b:close() log "later" end)
-            """)
-        #expect(script.finish() == 1)
-        #expect(script.log == ["later"])
+            """, status: 1, logs: ["later"])
         #expect(script.reports.map(\.source) == ["a callback of luv"])
         #expect(script.reports.first?.message == "script:3: broken")
         #expect(script.reports.first?.traceback?.contains("script:3") == true)
     }
 
     @Test func `luv passes errors to on_error, with Moonpool's codes`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             moonpool.on_error = function(err) log(type(err) == "userdata" and err.code or err) end
             local uv = require "luv"
@@ -81,14 +76,13 @@ struct LuvTests {
                 timer:start(0, 0, function() timer:close() f() end)
             end
             """)
-        #expect(script.finish() == 0)
         #expect(script.log.sorted() == ["invalid_argument", "text"])
     }
 
     @Test func `uv run runs the script's own loop, until no handle is active or uv stop`()
         throws
     {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local uv = require "luv"
             local timer = uv.new_timer()
@@ -100,13 +94,11 @@ struct LuvTests {
             moonpool.after(0, function() uv.stop() end)
             log(uv.run "default")
             forever:close()
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["own", "luv", "false", "true"])
+            """, logs: ["own", "luv", "false", "true"])
     }
 
     @Test func `a callback can sleep while the script's timers run`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local uv = require "luv"
             local timer = uv.new_timer()
@@ -117,9 +109,7 @@ struct LuvTests {
                 log "slept"
                 log(pcall(uv.run))
             end)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["own", "slept", "false"])
+            """, logs: ["own", "slept", "false"])
     }
 
     @Test func `a callback that never ends is stopped`() throws {
@@ -129,13 +119,11 @@ struct LuvTests {
             local timer = uv.new_timer()
             timer:start(0, 0, function() log "busy" while true do pcall(error) end end)
             """)
-        #expect(script.logs("busy"))
-        script.script.interrupt()
-        #expect(script.finish() == 130)
+        script.expectInterrupt(at: "busy")
     }
 
     @Test func `a script ends with handles of every kind still active`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local uv = require "luv"
             local timer, tcp = uv.new_timer(), uv.new_tcp()
@@ -145,14 +133,13 @@ struct LuvTests {
             uv.fs_stat("/", function() log "never" end)
             timer:close(function() log "never" end)
             os.exit(3)
-            """)
-        #expect(script.finish() == 3)
+            """, status: 3)
         #expect(!script.log.contains("never"))
     }
 
     @Test func `luv hides the handles of the host from uv walk`() throws {
         let folder = try Folder()
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local store = moonpool.open { path = "\(folder.path)/a.moonpool", schema = { A = { n = "int" } } }
             local token = store:observe(function() log "seen" end)
@@ -164,13 +151,11 @@ struct LuvTests {
             log(count)
             store:write(function() store:create("A", { n = 1 }) end)
             token:invalidate()
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["1", "seen"])
+            """, logs: ["1", "seen"])
     }
 
     @Test func `luv runs on many workers at once`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local total = 0
             moonpool.on_message(function(n) total = total + n end)
@@ -187,33 +172,28 @@ struct LuvTests {
             end
             for _, w in ipairs(workers) do w:join() end
             log(total)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["36"])
+            """, logs: ["36"])
     }
 
     @Test func `luv updates its time after the script was idle`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local uv = require "luv"
             moonpool.sleep(0.2)
             local begin = uv.hrtime()
             local timer = uv.new_timer()
             timer:start(100, 0, function() timer:close() log((uv.hrtime() - begin) / 1e6 >= 95) end)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["true"])
+            """, logs: ["true"])
     }
 }
 
 @Suite struct MissingLuvTests {
     @Test func `a missing luv is reported as in lua, with the name of the package`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             package.cpath, package.path = "/nowhere/?.so", "/nowhere/?.lua"
             log(select(2, pcall(require, "luv")))
             """)
-        #expect(script.finish() == 0)
         #expect(
             script.log.first?.contains(
                 "module 'luv' not found:\n\tno field package.preload['luv']\n\tno file '/nowhere/luv.lua'\n\tno "

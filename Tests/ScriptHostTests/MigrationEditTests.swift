@@ -90,9 +90,7 @@ import Testing
     }
 
     private func up(_ folder: TemporaryFolder) throws {
-        let script = try ScriptFixture(
-            "moonpool.migrate.up('\(folder.path)/s', { dir = '\(folder.path)/m' })")
-        #expect(script.finish() == 0, "\(script.log)")
+        try expectScript("moonpool.migrate.up('\(folder.path)/s', { dir = '\(folder.path)/m' })")
     }
 
     /// Compares the end of a command with its end after it was killed after every change of a file.
@@ -150,12 +148,11 @@ import Testing
         try killEverywhere("repair", [], ["yes": true]) {
             let folder = try make(
                 ["0001_person.lua": Self.person, "0002_phone.lua": Self.phone], applied: 2)
-            let script = try ScriptFixture(
+            try expectScript(
                 """
                 local store <close> = moonpool.open '\(folder.path)/s'
                 store:define { Extra = { x = "int" } }
                 """)
-            #expect(script.finish() == 0, "\(script.log)")
             return folder
         }
     }
@@ -177,13 +174,11 @@ import Testing
         }
         #expect(failure?.scriptMessage.contains("'0002_two.lua'; it is applied") == true)
         #expect(ProcessServices.exists(folder.file("s.backup-1")))
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local status = moonpool.migrate.status('\(folder.path)/s', { dir = '\(folder.path)/m' })
             log(#status.pending .. status.applied[2].backup)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["0s.backup-1"])
+            """, logs: ["0s.backup-1"])
     }
 
     @Test func `migrations do not see the functions that run them`() throws {
@@ -195,13 +190,11 @@ import Testing
                 \(Self.person)
                 """
             ], applied: 0)
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local options = { dir = '\(folder.path)/m' }
             moonpool.migrate.up('\(folder.path)/s', options)
             log(moonpool.migrate.check('\(folder.path)/s', options))
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["0"])
+            """, logs: ["0"])
     }
 }

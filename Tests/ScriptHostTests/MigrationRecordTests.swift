@@ -1,14 +1,7 @@
 import EventLoops
 import ObjectStore
 import ScriptHost
-import SystemCalls
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Records that earlier builds wrote, with the checksums of tokens.
 @Suite struct MigrationRecordTests {
@@ -26,24 +19,17 @@ import Testing
 
     @Test(arguments: [true, false])
     func `files of an old record are recognized and recorded again`(isEdited: Bool) throws {
-        var template = Array("/tmp/moonpool-record-XXXXXX".utf8CString)
-        _ = try #require(mkdtemp(&template))
-        let folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        defer {
-            for name in [
-                "m/0001_people.lua", "m/0002_notes.lua", "m/helper.lua", "m", "s", "s-lock", "",
-            ] { remove("\(folder)/\(name)") }
+        let folder = try Folder()
+        try folder.make("m")
+        func write(_ text: String, _ name: String) throws {
+            try folder.write(text, to: "m/" + name)
         }
-        mkdir(folder + "/m", 0o755)
-        func write(_ text: String, _ name: String) {
-            #expect(ProcessServices.write(text, to: "\(folder)/m/\(name)") == nil)
-        }
-        write(Self.people, "0001_people.lua")
-        write(Self.notes, "0002_notes.lua")
-        write("return   \"x\" -- The suffix.\n", "helper.lua")
+        try write(Self.people, "0001_people.lua")
+        try write(Self.notes, "0002_notes.lua")
+        try write("return   \"x\" -- The suffix.\n", "helper.lua")
         func run(_ body: String) throws -> [String] {
             let script = try ScriptFixture(
-                "local store, options = '\(folder)/s', { dir = '\(folder)/m' }\n" + body)
+                "local store, options = '\(folder.path)/s', { dir = '\(folder.path)/m' }\n" + body)
             _ = script.finish()
             return script.log
         }
@@ -58,14 +44,14 @@ import Testing
             entry.helpers = entry.helpers.mapValues { _ in "0ea960ea4364d1fd" }
         }
         if isEdited {
-            write("return 'y'", "helper.lua")
+            try write("return 'y'", "helper.lua")
             #expect(try run(check) == ["2"])
-            write("\n\nreturn (  'x' )", "helper.lua")
+            try write("\n\nreturn (  'x' )", "helper.lua")
             // Other tokens with the same meaning do not have the recorded checksum.
             #expect(try run(check) == ["2"])
             return
         }
-        write(
+        try write(
             "-- Another comment.\n\n" + Self.people.replacing("  up", with: "\tup"),
             "0001_people.lua")
         #expect(try run(check) == ["0"])
@@ -82,19 +68,19 @@ import Testing
         #expect(try run(check) == ["0"])
         #expect(try run("log(#moonpool.migrate.up(store, options).applied)") == ["0"])
         // The new checksums ignore everything that the compiler ignores.
-        write("return ('x')", "helper.lua")
-        write(Self.people.replacing("'string'", with: "[[string]]"), "0001_people.lua")
+        try write("return ('x')", "helper.lua")
+        try write(Self.people.replacing("'string'", with: "[[string]]"), "0001_people.lua")
         #expect(try run(check) == ["0"])
-        write(Self.people.replacing("\"--\"", with: "\"-\""), "0001_people.lua")
+        try write(Self.people.replacing("\"--\"", with: "\"-\""), "0001_people.lua")
         #expect(try run(check) == ["2"])
     }
 
     /// Changes the entries of the record in the folder's store.
     private func change(
-        _ folder: String, _ body: (inout MigrationLog.Entry) -> Void
+        _ folder: Folder, _ body: (inout MigrationLog.Entry) -> Void
     ) throws {
         let store = try Store(
-            StoreConfiguration(.file(folder + "/s")), scheduler: IdleScheduler())
+            StoreConfiguration(.file(folder.path + "/s")), scheduler: IdleScheduler())
         defer { store.close() }
         let transaction = try store.beginMigration()
         var log = transaction.log

@@ -1,17 +1,17 @@
 import ScriptHost
-import Synchronization
 import Testing
 
 /// Observers that run on a worker: `observe(fn, { on = worker })`.
 @Suite struct RemoteObserverTests {
-    private static let count = Atomic<Int>(0)
-
-    private func run(_ source: String, status: Int32 = 0) throws -> ScriptFixture {
-        let number = Self.count.add(1, ordering: .relaxed).newValue
-        let script = try ScriptFixture(
+    @discardableResult
+    private func run(
+        _ source: String, status: Int32 = 0, logs lines: [String]? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> ScriptFixture {
+        try expectScript(
             """
             local schema = { Dog = { id = "int primary", name = "string", age = "int", marks = "int[]" } }
-            local store = moonpool.open { in_memory = "remote \(number)", schema = schema }
+            local store = moonpool.open { in_memory = "\(freshName())", schema = schema }
             local rex = store:write(function()
                 return store:create("Dog", { id = 1, name = "Rex", age = 1 })
             end)
@@ -22,9 +22,7 @@ import Testing
             moonpool.on_message(function(text) log(text) got[#got + 1] = text end)
             local function expect(n) return moonpool.wait_until(function() return #got >= n end, 10) end
             \(source)
-            """)
-        #expect(script.finish() == status)
-        return script
+            """, status: status, logs: lines, sourceLocation: sourceLocation)
     }
 
     @Test func `a remote observer calls the function on the worker, with its own store`() throws {
@@ -44,16 +42,15 @@ import Testing
             store:write(function() store:delete(rex) end)
             w:post() expect(3)
             w:stop()
-            """)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "initial 1 0 false", "update 2 1 false", "true", "dogs", "false", "pong",
             ])
         #expect(script.reports.isEmpty)
     }
 
     @Test func `closing the store ends its observers on workers`() throws {
-        let script = try run(
+        try run(
             """
             local checkpointer = moonpool.worker("checkpointer", function(rex)
                 moonpool.on_message(function()
@@ -67,8 +64,7 @@ import Testing
             checkpointer:post() expect(1)
             w:post() expect(2)
             checkpointer:stop() w:stop()
-            """)
-        #expect(script.log == ["false", "written", "pong"])
+            """, logs: ["false", "written", "pong"])
     }
 
     @Test func `a remote observer receives every change after observe has returned`() throws {
@@ -154,7 +150,7 @@ import Testing
     }
 
     @Test func `a remote observer ends with its token, its object or its worker`() throws {
-        let script = try run(
+        try run(
             """
             local function observe() return rex:observe(function() end, { on = w }) end
             observe()
@@ -168,15 +164,14 @@ import Testing
             w:stop() w:join()
             moonpool.wait_until(function() return not last.is_valid end, 10)
             log(last.is_valid)
-            """)
-        #expect(script.log == ["false", "false"])
+            """, logs: ["false", "false"])
     }
 
     @Test
     func `a remote observer receives the last call when its object is deleted`()
         throws
     {
-        let script = try run(
+        try run(
             """
             local observed = store:write(function()
                 return store:create("Dog", { id = 99, name = "Last", age = 1, marks = { 1, 2 } })
@@ -204,15 +199,14 @@ import Testing
             log(table.concat(received, ", "))
             log(token.is_valid or value.is_valid or list.is_valid)
             w:stop()
-            """)
-        #expect(script.log == ["initial, list update 2 false, object deleted", "false"])
+            """, logs: ["initial, list update 2 false, object deleted", "false"])
     }
 
     @Test
     func `a remote observer keeps the worker and the script running while the token is valid`()
         throws
     {
-        let script = try run(
+        try run(
             """
             local brief = moonpool.worker("brief", function() moonpool.sleep(0.2) end)
             local token = rex:observe(function(change) moonpool.post_to_parent("seen") end, { on = brief })
@@ -221,12 +215,11 @@ import Testing
                 store:write(function() rex.age = 9 end)
             end)
             moonpool.on_message(function(text) log(text) token:invalidate() w:stop() end)
-            """)
-        #expect(script.log == ["true", "seen"])
+            """, logs: ["true", "seen"])
     }
 
     @Test func `a remote observer refuses invalid arguments immediately`() throws {
-        let script = try run(
+        try run(
             """
             local n = 0
             local function fails(f, ...)
@@ -245,49 +238,35 @@ import Testing
             store:cancel_write()
             w:stop() w:join()
             log(fails(dogs.observe, dogs, function() end, { on = w }))
-            """)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "n", "invalid_argument", "unknown_property", "invalid_argument", "frozen",
                 "unknown_property", "already_in_write", "closed",
             ])
     }
 
-    @Test func `a remote observer reports an error in the function as one of the worker`() throws {
+    @Test(arguments: [("'bad'", "'bad'"), ("nil", "the observer of script:")])
+    func `a remote observer reports an error as one of the worker, with its name or its line`(
+        name: String, source: String
+    ) throws {
         let script = try run(
             """
-            local token = rex:observe(function() error "broken" end, { on = w, name = "bad" })
+            local token = rex:observe(function() error "broken" end, { on = w, name = \(name) })
             store:write(function() rex.age = 5 end)
             moonpool.wait_until(function() return token:stats().calls == 1 end, 10)
             w:post() expect(1)
             log(token.is_valid)
+            log(token.name or tostring(token):match "observer of script:")
             token:invalidate()
             w:stop()
-            """, status: 1)
-        #expect(script.log == ["pong", "true"])
-        #expect(script.reports.map(\.source) == ["worker 'w', 'bad'"])
-    }
-
-    @Test func `a remote observer is reported with the line that registered it if it has no name`()
-        throws
-    {
-        let script = try run(
-            """
-            local token = rex:observe(function() error "broken" end, { on = w })
-            store:write(function() rex.age = 5 end)
-            moonpool.wait_until(function() return token:stats().calls == 1 end, 10)
-            w:post() expect(1)
-            log(tostring(token):match "observer of [^:]*")
-            token:invalidate()
-            w:stop()
-            """, status: 1)
-        let source = try #require(script.reports.first?.source)
-        #expect(source.hasPrefix("worker 'w', the observer of script:"), "\(source)")
-        #expect(script.log == ["pong", "observer of script"])
+            """, status: 1,
+            logs: ["pong", "true", name == "nil" ? "observer of script:" : "bad"])
+        #expect(script.reports.count == 1)
+        #expect(script.reports.first?.source.hasPrefix("worker 'w', \(source)") == true)
     }
 
     @Test func `a write of another thread cannot skip a remote observer`() throws {
-        let script = try run(
+        try run(
             """
             local token = rex:observe(function() end, { on = w })
             local ok, err = pcall(function()
@@ -296,14 +275,13 @@ import Testing
             log(err.code)
             token:invalidate()
             w:stop()
-            """)
-        #expect(script.log == ["invalid_argument"])
+            """, logs: ["invalid_argument"])
     }
 
     @Test func `a remote observer can write on the worker while the script observes the changes`()
         throws
     {
-        let script = try run(
+        try run(
             """
             local token = store:objects("Dog"):where("name == 'Rex'"):observe(function(change)
                 local dog = change.collection[1]
@@ -314,7 +292,6 @@ import Testing
             end)
             moonpool.wait_until(function() return rex.age == 5 and not w:is_running() end, 10)
             own:invalidate()
-            """)
-        #expect(script.log == ["five"])
+            """, logs: ["five"])
     }
 }

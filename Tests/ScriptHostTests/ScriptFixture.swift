@@ -3,12 +3,16 @@ import LuaHost
 import ScriptHost
 import Synchronization
 import TestThreads
+import Testing
 
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
     import Darwin
 #endif
+
+/// The name of an in-memory store that no other test has, because those with the same name share their data.
+func freshName() -> String { "test \(UInt64.random(in: 0 ... .max))" }
 
 /// A script that collects the lines of `log(text)` and its reports.
 final class ScriptFixture: Sendable {
@@ -59,6 +63,13 @@ final class ScriptFixture: Sendable {
     /// Returns false after a minute.
     func logs(_ line: String) -> Bool { eventually { log.contains(line) } }
 
+    /// Interrupts the script when it has logged this line; it ends with code 130.
+    func expectInterrupt(at line: String, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(logs(line), "\(log)", sourceLocation: sourceLocation)
+        script.interrupt()
+        #expect(finish() == 130, "\(log)", sourceLocation: sourceLocation)
+    }
+
     /// Waits for the end, at most a minute, and returns the exit code.
     func finish() -> Int32? {
         let flag = Flag()
@@ -66,6 +77,19 @@ final class ScriptFixture: Sendable {
         guard eventually({ flag.isSet }) else { return nil }
         return script.wait()
     }
+}
+
+/// Runs a script, which ends with this status after it has logged these lines.
+@discardableResult
+func expectScript(
+    _ source: String, rights: ScriptRights = .all, limits: ScriptLimits = .none,
+    status: Int32 = 0, logs lines: [String]? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+) throws -> ScriptFixture {
+    let script = try ScriptFixture(source, rights: rights, limits: limits)
+    #expect(script.finish() == status, "\(script.log)", sourceLocation: sourceLocation)
+    #expect(script.log == lines ?? script.log, sourceLocation: sourceLocation)
+    return script
 }
 
 /// Waits until the condition is true.

@@ -12,12 +12,6 @@ import Testing
 #endif
 
 @Suite struct ScriptTests {
-    @Test func `a script ends with code 0 after its main part without tokens and timers`() throws {
-        let script = try ScriptFixture("log(1)")
-        #expect(script.finish() == 0)
-        #expect(script.log == ["1"])
-    }
-
     @Test func `any number of threads can wait for its end`() throws {
         let script = try Script(ScriptConfiguration(name: "waited")) { _ in 0 }
         let keepingAlive = try Script(ScriptConfiguration(name: "busy")) { context in
@@ -48,13 +42,12 @@ import Testing
     @Test func `a script ends with code 1 when its main part fails, without waiting for timers`()
         throws
     {
-        let script = try ScriptFixture("moonpool.after(3600, log) error('broken', 0)")
-        #expect(script.finish() == 1)
-        #expect(script.log == ["error: broken"])
+        try expectScript(
+            "moonpool.after(3600, log) error('broken', 0)", status: 1, logs: ["error: broken"])
     }
 
     @Test func `a script lives as long as a timer is pending`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local count = 0
             local timer
@@ -64,9 +57,7 @@ import Testing
                 if count == 3 then timer:cancel() log(timer.is_active) end
             end)
             log(timer.is_active)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["true", "1", "2", "3", "false"])
+            """, logs: ["true", "1", "2", "3", "false"])
     }
 
     @Test func `a script calls timers by its configured clock`() throws {
@@ -89,33 +80,28 @@ import Testing
     }
 
     @Test func `a script sleeps while its timers run`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             moonpool.after(0, function() log 'timer' end)
             moonpool.sleep(0.02)
             log 'awake'
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["timer", "awake"])
+            """, logs: ["timer", "awake"])
     }
 
     @Test func `a script waits until a condition is true or the time limit is reached`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local done = false
             moonpool.after(0.01, function() done = true end)
             log(moonpool.wait_until(function() return done end))
             log(moonpool.wait_until(function() return false end, 0.01))
             log(select(2, pcall(moonpool.wait_until, function() error('in condition', 0) end)))
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["true", "false", "in condition"])
+            """, logs: ["true", "false", "in condition"])
     }
 
     @Test func `a script stops its loop on request, with timers pending`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             "moonpool.every(3600, log) moonpool.after(0, function() moonpool.stop() end)")
-        #expect(script.finish() == 0)
     }
 
     @Test(arguments: [
@@ -128,8 +114,7 @@ import Testing
     func `a script ends immediately with the status of os.exit`(source: String, status: Int32)
         throws
     {
-        let script = try ScriptFixture(source)
-        #expect(script.finish() == status)
+        let script = try expectScript(source, status: status)
         #expect(!script.log.contains("never"))
     }
 
@@ -137,68 +122,57 @@ import Testing
     func `a script reports an error of a timer with its location, continues and ends with code 1`()
         throws
     {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             moonpool.after(0, function() error 'broken' end)
             moonpool.after(0.005, function() log 'later' end)
-            """)
-        #expect(script.finish() == 1)
-        #expect(script.log == ["later"])
+            """, status: 1, logs: ["later"])
         #expect(script.reports.map(\.source) == ["timer (script:1)"])
         #expect(script.reports.map(\.message) == ["script:1: broken"])
         #expect(script.reports.first?.traceback?.hasPrefix("stack traceback:") == true)
     }
 
     @Test func `a script passes errors of timers to moonpool.on_error`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             moonpool.on_error = function(err, token) log(err) log(token) end
             moonpool.after(0, function() error('broken', 0) end)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["broken", "nil"])
+            """, logs: ["broken", "nil"])
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `a script reports a moonpool.on_error that is not a function, and the error`() throws
-    {
-        let script = try ScriptFixture(
-            """
-            moonpool.on_error = 5
-            moonpool.after(0, function() error('broken', 0) end)
-            """)
-        #expect(script.finish() == 1)
-        #expect(
-            script.reports.map(\.message) == [
-                "broken",
-                "expected a function(err, token) or nil, got a number (type_mismatch)",
-            ])
-        #expect(script.reports.last?.source == "moonpool.on_error")
-    }
-
     @Test func `a script reports the message of a full C stack in its timers`() throws {
-        let script = try ScriptFixture(
-            "local function again() moonpool.after(0, again) moonpool.sleep(0.001) end again()")
-        #expect(script.finish() == 1)
+        let script = try expectScript(
+            "local function again() moonpool.after(0, again) moonpool.sleep(0.001) end again()",
+            status: 1)
         #expect(script.reports.first?.message == "C stack overflow")
     }
 
-    @Test func `a script reports both errors when moonpool.on_error fails itself`() throws {
-        let script = try ScriptFixture(
-            """
-            moonpool.on_error = function() error('second', 0) end
-            moonpool.after(0, function() error('first', 0) end)
-            """)
-        #expect(script.finish() == 1)
-        #expect(script.reports.map(\.message) == ["first", "second"])
+    @Test
+    func
+        `a script reports an invalid or failing moonpool.on_error with the error of the timer`()
+        throws
+    {
+        let fail = "moonpool.after(0, function() error('broken', 0) end)"
+        let invalid = try expectScript("moonpool.on_error = 5 \(fail)", status: 1)
+        #expect(
+            invalid.reports.map(\.message) == [
+                "broken",
+                "expected a function(err, token) or nil, got a number (type_mismatch)",
+            ])
+        #expect(invalid.reports.last?.source == "moonpool.on_error")
+        let failing = try expectScript(
+            "moonpool.on_error = function() error('second', 0) end \(fail)", status: 1)
+        #expect(failing.reports.map(\.message) == ["broken", "second"])
     }
 
-    @Test(arguments: ["moonpool.after(-1, log)", "moonpool.after(0/0, log)", "moonpool.sleep('1')"])
-    func `a script refuses invalid times`(call: String) throws {
-        let script = try ScriptFixture(
-            "local ok, err = pcall(function() \(call) end) log(ok) log(err.code)")
-        #expect(script.finish() == 0)
-        #expect(script.log == ["false", "invalid_argument"])
+    @Test func `a script refuses invalid times`() throws {
+        try expectScript(
+            """
+            for _, call in ipairs { { moonpool.after, -1 }, { moonpool.after, 0 / 0 }, { moonpool.sleep, "1" } } do
+                log(select(2, pcall(call[1], call[2], log)).code)
+            end
+            """, logs: Array(repeating: "invalid_argument", count: 3))
     }
 
     @Test func `a script runs posted jobs between callbacks, and none after its end`() throws {
@@ -214,13 +188,9 @@ import Testing
     }
 
     @Test func `a script shows the lines around an error`() throws {
-        let path = "/tmp/moonpool-excerpt-\(UInt32.random(in: 0 ... .max)).lua"
-        let file = try #require(fopen(path, "w"))
-        fputs("moonpool.after(0, function()\n  local t\n  t.x = 1\nend)\n", file)
-        fclose(file)
-        defer { unlink(path) }
-        let script = try ScriptFixture("dofile('\(path)')")
-        #expect(script.finish() == 1)
+        let folder = try Folder()
+        try folder.write("moonpool.after(0, function()\n  local t\n  t.x = 1\nend)\n", to: "a.lua")
+        let script = try expectScript("dofile('\(folder.path)/a.lua')", status: 1)
         #expect(
             script.reports.first?.excerpt == "    2 |   local t\n  > 3 |   t.x = 1\n    4 | end)")
     }

@@ -30,7 +30,7 @@ struct ServiceTests {
     private func ask(
         _ server: NatsServer, _ source: String, subject: String = "zoo.test"
     ) throws -> [String] {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             function ask(body, timeout)
               return moonpool.request {
@@ -44,7 +44,6 @@ struct ServiceTests {
             end
             \(source)
             """)
-        #expect(script.finish() == 0, "\(script.log)")
         return script.log
     }
 
@@ -147,8 +146,7 @@ struct ServiceTests {
 
     @Test func `a request without a reply in time is an error`() throws {
         let server = try NatsServer()
-        let script = try serve(
-            server, "moonpool.wait_until(function() end) return 1")
+        let script = try serve(server, "moonpool.wait_until(function() end) return 1")
         let log = try ask(server, "log(fail(1, 0.25))")
         #expect(
             log == [
@@ -418,24 +416,22 @@ struct ServiceTests {
     func `invalid options are refused immediately`(
         function: String, options: String, reason: String
     ) throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local ok, err = pcall(moonpool.\(function), \(options))
             log(err.code)
             log(err.message)
             """)
-        #expect(script.finish() == 0)
         #expect(script.log.first == "invalid_argument")
         #expect(script.log.last?.contains(reason) == true, "\(script.log)")
     }
 
     @Test func `a sandboxed script has no network`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             log(select(2, pcall(moonpool.serve, { url = "nats://h", subject = "a", handler = log })).message)
             log(select(2, pcall(moonpool.request, { url = "nats://h", subject = "a" })).message)
             """, rights: .sandboxed)
-        #expect(script.finish() == 0)
         #expect(
             script.log
                 == Array(repeating: "this script is not allowed to use the network", count: 2))

@@ -12,29 +12,22 @@ import Testing
 
 /// Scripts with stores: how observers, writes and interrupts affect the lifetime of a script.
 @Suite struct StoreScriptTests {
-    /// Opens an in-memory store with a unique name.
-    let open: String
+    /// Opens an in-memory store.
+    let open = """
+        local store = moonpool.open {
+            in_memory = "\(freshName())", schema = { Dog = { id = "int primary", name = "string" } } }
 
-    init() {
-        let name = UInt64.random(in: 0 ... .max)
-        open = """
-            local store = moonpool.open {
-                in_memory = "test-\(name)", schema = { Dog = { id = "int primary", name = "string" } } }
-
-            """
-    }
+        """
 
     @Test func `a script lives as long as a token is valid`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             open + """
                 token = store:objects("Dog"):observe(function(change)
                     log(change.type)
                     if change.type == "update" then token:invalidate() end
                 end)
                 moonpool.after(0, function() store:write(function() store:create("Dog", { id = 1, name = "Rex" }) end) end)
-                """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["initial", "update"])
+                """, logs: ["initial", "update"])
     }
 
     @Test func `a script receives commits of another script`() throws {
@@ -46,50 +39,45 @@ import Testing
                 end)
                 """)
         #expect(reader.logs("initial 0"))
-        let writer = try ScriptFixture(
+        try expectScript(
             open + """
                 store:write(function()
                     for id = 1, 2 do store:create("Dog", { id = id, name = "Rex" }) end
                 end)
                 """)
-        #expect(writer.finish() == 0)
         #expect(reader.finish() == 0)
         #expect(reader.log == ["initial 0", "update 2"])
     }
 
     @Test func `a script ends when its last token is collected`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             open + """
                 moonpool.after(0, function()
                     store:objects("Dog"):observe(function() log "called" end)
                 end)
                 """)
-        #expect(script.finish() == 0)
     }
 
     @Test func `a script reports an error of an observer with its name and continues`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             open + """
                 token = store:objects("Dog"):observe(function(change)
                     if change.type == "initial" then error "broken" end
                     token:invalidate()
                 end, { name = "totals" })
                 moonpool.after(0.01, function() store:write(function() store:create("Dog", { id = 1, name = "Rex" }) end) end)
-                """)
-        #expect(script.finish() == 1)
+                """, status: 1)
         #expect(script.reports.count == 1)
         #expect(script.reports.first?.source.contains("totals") == true)
         #expect(script.reports.first?.message.hasSuffix("broken") == true)
     }
 
     @Test func `a script passes errors of observers to moonpool.on_error with the token`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             open + """
                 moonpool.on_error = function(err, which) log(err) log(which == token) which:invalidate() end
                 token = store:objects("Dog"):observe(function() error("broken", 0) end)
-                """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["broken", "true"])
+                """, logs: ["broken", "true"])
     }
 
     @Test func `a script rolls back an interrupted write`() throws {
@@ -102,12 +90,8 @@ import Testing
                 log "writing"
                 while true do pcall(error) end
                 """)
-        #expect(script.logs("writing"))
-        script.script.interrupt()
-        #expect(script.finish() == 130)
-        let reader = try ScriptFixture(open + "log(#store:objects 'Dog')")
-        #expect(reader.finish() == 0)
-        #expect(reader.log == ["0"])
+        script.expectInterrupt(at: "writing")
+        try expectScript(open + "log(#store:objects 'Dog')", logs: ["0"])
         checkpointer.script.finish()
         #expect(checkpointer.finish() == 0)
     }
@@ -129,14 +113,13 @@ import Testing
     }
 
     @Test func `a script rolls back an open write at os.exit and calls no more observers`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             open + """
                 token = store:objects("Dog"):observe(function() log "called" end)
                 store:begin_write()
                 store:create("Dog", { id = 1, name = "Rex" })
                 os.exit(3)
-                """)
-        #expect(script.finish() == 3)
+                """, status: 3)
         // One call, from `begin_write`, which delivers pending changes; the end of the script does not.
         #expect(script.log.filter { $0 == "called" }.count == 1)
     }
@@ -151,13 +134,12 @@ import Testing
                 return count
             }
             func runOne() throws {
-                let script = try ScriptFixture(
+                try expectScript(
                     """
                     local store = moonpool.open { in_memory = "leak", schema = { Dog = { id = "int primary" } } }
                     token = store:objects("Dog"):observe(function() token:invalidate() end)
                     moonpool.after(0, function() end)
                     """)
-                #expect(script.finish() == 0)
             }
             // The first script opens descriptors that stay open: those of the clock and of the C library's streams.
             try runOne()
@@ -210,7 +192,7 @@ import Testing
     @Test func `an observer that sleeps later receives the commits that occurred in the meantime`()
         throws
     {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local schema = { Dog = { id = "int primary" } }
             local store = moonpool.open { in_memory = "asleep", schema = schema }
@@ -236,15 +218,13 @@ import Testing
             log(moonpool.wait_until(function() return calls == 2 end, 60))
             token:invalidate()
             w:stop()
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["1", "true"])
+            """, logs: ["1", "true"])
     }
 
     @Test func `a delayed observer whose key path is removed is reported once, with its location`()
         throws
     {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local store = moonpool.open { in_memory = "paced", schema = { Dog = { id = "int primary", age = "int" } } }
             local rex = store:write(function() return store:create("Dog", { id = 1, age = 1 }) end)
@@ -255,9 +235,7 @@ import Testing
             store:refresh()
             store:define({ Dog = { id = "int primary" } }, { force = true })
             log(moonpool.wait_until(function() return ended == 2 end, 60))
-            """)
-        #expect(script.finish() == 1)
-        #expect(script.log == ["true"])
+            """, status: 1, logs: ["true"])
         #expect(script.reports.count == 2, "\(script.reports)")
         #expect(script.reports.allSatisfy { $0.source.contains("observer of script:") })
     }
@@ -265,7 +243,7 @@ import Testing
     @Test func `a commit that arrives inside an observer, newer than its version, is reported`()
         throws
     {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local store = moonpool.open { in_memory = "newer", schema = { Dog = { id = "int primary" } } }
             local w = moonpool.worker("w", function()
@@ -294,9 +272,7 @@ import Testing
             log(store:resolve(kept).id)
             token:invalidate()
             w:stop()
-            """)
-        #expect(script.finish() == 1)
-        #expect(script.log == ["userdata", "false", "2"])
+            """, status: 1, logs: ["userdata", "false", "2"])
         #expect(script.reports.count == 1)
         #expect(
             script.reports.first?.message.contains("newer than the version that the observer sees")

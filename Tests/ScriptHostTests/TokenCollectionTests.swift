@@ -4,21 +4,16 @@ import Testing
 /// Observers continue after a script's main chunk has returned if its locals or other values still refer to their
 /// tokens.
 @Suite struct TokenCollectionTests {
-    /// Opens an in-memory store with a unique name.
-    private let open: String
+    /// Opens an in-memory store.
+    private let open = """
+        local store = moonpool.open {
+            in_memory = "\(freshName())", schema = { Dog = { id = "int primary", name = "string" } } }
+        local dogs = store:objects "Dog"
 
-    init() {
-        let name = UInt64.random(in: 0 ... .max)
-        open = """
-            local store = moonpool.open {
-                in_memory = "test-\(name)", schema = { Dog = { id = "int primary", name = "string" } } }
-            local dogs = store:objects "Dog"
-
-            """
-    }
+        """
 
     @Test func `a script that releases its tokens ends`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             open + """
                 dogs:observe(function() end)
                 do
@@ -29,25 +24,21 @@ import Testing
                 local gone = dogs:observe(function() end)
                 gone = nil
                 log "returned"
-                """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["returned"])
+                """, logs: ["returned"])
         #expect(
             script.reports.filter { $0.text.contains("its token was garbage-collected") }.count == 1
         )
     }
 
     @Test func `a token that the last statement releases is collected too`() throws {
-        let script = try ScriptFixture(open + "dogs:observe(function() log 'called' end)")
-        #expect(script.finish() == 0)
-        #expect(script.log == [])
+        try expectScript(open + "dogs:observe(function() log 'called' end)", logs: [])
     }
 
     @Test(arguments: ["store", "dogs", "store:objects('Dog'):where 'id > 0'", "rex", "rex.friends"])
     func `a released token ends with the first collection`(
         observed: String
     ) throws {
-        let script = try ScriptFixture(
+        try expectScript(
             open + """
                 store:define { Dog = { id = "int primary", name = "string", friends = "Dog[]" } }
                 local rex = store:write(function()
@@ -70,9 +61,7 @@ import Testing
                     store:refresh()
                 end
                 log(count)
-                """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["0"])
+                """, logs: ["0"])
     }
 
     @Test(arguments: [
@@ -89,7 +78,7 @@ import Testing
                 if change.type == "update" then moonpool.stop() end
             end)
             """
-        let script = try ScriptFixture(
+        try expectScript(
             open + """
                 moonpool.after(0, function()
                     collectgarbage()
@@ -99,13 +88,11 @@ import Testing
                     end)
                 end)
 
-                """ + line.replacing("OBSERVE", with: observe))
-        #expect(script.finish() == 0)
-        #expect(script.log == ["initial", "update"])
+                """ + line.replacing("OBSERVE", with: observe), logs: ["initial", "update"])
     }
 
     @Test func `a hook of the script is unchanged`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             open + """
                 local lines = 0
                 debug.sethook(function() lines = lines + 1 end, "l")
@@ -113,13 +100,11 @@ import Testing
                 local x = 1
                 log(tostring(lines > 0))
                 debug.sethook()
-                """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["true", "initial"])
+                """, logs: ["true", "initial"])
     }
 
     @Test func `results and errors of the chunk are unchanged`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             open + """
                 local token = dogs:observe(function() end)
                 local ok, err = pcall(function() error("inner") end)
@@ -129,60 +114,26 @@ import Testing
                 log(select(2, coroutine.resume(co, 5)))
                 token:invalidate()
                 return 1, 2, 3
-                """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["inner", "2", "10"])
-    }
-
-    @Test
-    func `debounce waits for a time without changes, throttle calls immediately and then waits`()
-        throws
-    {
-        let script = try ScriptFixture(
-            open + """
-                local calls = { 0, 0 }
-                local a = dogs:observe(function(change)
-                    if change.type == "update" then calls[1] = calls[1] + 1 last = #change.insertions end
-                end, { debounce = 0.1 })
-                local b = dogs:observe(function(change)
-                    if change.type == "update" then calls[2] = calls[2] + 1 end
-                end, { throttle = 30 })
-                moonpool.sleep(0)
-                for id = 1, 5 do
-                    store:write(function() store:create("Dog", { id = id, name = "Rex" }) end)
-                    store:refresh()
-                end
-                log("throttled " .. calls[2] .. ", debounced " .. calls[1])
-                moonpool.wait_until(function() return calls[1] > 0 end, 60)
-                log("debounced " .. calls[1] .. " with " .. last)
-                a:invalidate()
-                b:invalidate()
-                """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["throttled 1, debounced 0", "debounced 1 with 5"])
+                """, logs: ["inner", "2", "10"])
     }
 
     @Test func `a script ends when its observed objects are deleted`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             open + """
                 local rex = store:write(function() return store:create("Dog", { id = 1, name = "Rex" }) end)
                 local token = rex:observe(function(change) log(change.type) end)
                 moonpool.after(0, function() store:write(function() store:delete(rex) end) end)
-                """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["deleted"])
+                """, logs: ["deleted"])
     }
 
     @Test func `a script ends when its store is closed, also by its observer`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             open + """
                 local first = dogs:observe(function(change)
                     log("first " .. change.type)
                     store:close()
                 end)
                 local second = dogs:observe(function() log("second") end)
-                """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["first initial"])
+                """, logs: ["first initial"])
     }
 }

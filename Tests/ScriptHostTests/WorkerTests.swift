@@ -13,7 +13,7 @@ import Testing
     #endif
 
     @Test func `a worker runs a function with arguments on its own thread and ends`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local w = moonpool.worker("adder", function(a, b) moonpool.post_to_parent(a + b) end, 2, 3)
             log(w.name:match("^adder%-%x+%-%x+%-%x+%-%x+%-%x+$") ~= nil)
@@ -21,24 +21,20 @@ import Testing
             log(w:join())
             log(w:is_running())
             log(tostring(w):match("^worker adder%-.* %(ended%)$") ~= nil)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["true", "sum 5", "true", "false", "true"])
+            """, logs: ["true", "sum 5", "true", "false", "true"])
         #expect(script.reports.isEmpty)
     }
 
     @Test func `a script runs until its worker has ended`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             moonpool.worker("slow", function() moonpool.sleep(0.05) moonpool.post_to_parent "done" end)
             moonpool.on_message(function(text) log(text) end)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["done"])
+            """, logs: ["done"])
     }
 
     @Test func `a worker exchanges messages in order until it is stopped`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local w = moonpool.worker("echo", function()
                 moonpool.on_message(function(n) moonpool.post_to_parent(n * 10) end)
@@ -48,13 +44,11 @@ import Testing
                 if n == 30 then w:stop() end
             end)
             for i = 1, 3 do log(w:post(i)) end
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["true", "true", "true", "10", "20", "30"])
+            """, logs: ["true", "true", "true", "10", "20", "30"])
     }
 
     @Test func `a worker handles messages that were posted before a stop`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local w = moonpool.worker("late", function()
                 moonpool.on_message(function(n) moonpool.post_to_parent(n) end)
@@ -64,13 +58,11 @@ import Testing
             w:stop()
             log(w:join())
             log(w:post(6))
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["1", "2", "3", "4", "5", "true", "false"])
+            """, logs: ["1", "2", "3", "4", "5", "true", "false"])
     }
 
     @Test func `a worker lets sleeping handlers finish before it is stopped`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local ready = 0
             moonpool.on_message(function(n) if n == "ready" then ready = ready + 1 else log(n) end end)
@@ -102,10 +94,8 @@ import Testing
                 moonpool.sleep(3600)
                 moonpool.post_to_parent("after")
             end)
-            """)
-        #expect(script.finish() == 0)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "1", "2", "3", "sleep true", "1false", "2false", "3false", "wait true", "after",
                 "closed", "main true",
             ])
@@ -113,7 +103,7 @@ import Testing
     }
 
     @Test func `a handler that sleeps again when the worker ends is stopped`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local w = moonpool.worker("poll", function()
                 moonpool.post_to_parent("ready")
@@ -124,16 +114,14 @@ import Testing
             moonpool.wait_until(function() return ready end)
             w:stop()
             log(w:join())
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["true"])
+            """, logs: ["true"])
         #expect(script.reports.isEmpty)
     }
 
     @Test func `a worker keeps messages until there is a handler, which a later one replaces`()
         throws
     {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local w = moonpool.worker("early", function()
                 moonpool.post_to_parent(1)
@@ -145,15 +133,12 @@ import Testing
                 log("first " .. n)
                 w:on_message(function(n) log("own " .. n) end)
             end)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["first 1", "own 2", "own 3"])
+            """, logs: ["first 1", "own 2", "own 3"])
     }
 
     @Test func `a worker reports unhandled messages at its end`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             "moonpool.worker('chatty', function() moonpool.post_to_parent(1) end)")
-        #expect(script.finish() == 0)
         #expect(
             script.reports.map(\.message) == [
                 "1 message from 'chatty' had no handler; set one with w:on_message or moonpool.on_message"
@@ -161,17 +146,15 @@ import Testing
     }
 
     @Test func `a worker does not call a handler again while it sleeps`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local w = moonpool.worker("two", function() moonpool.post_to_parent(1) moonpool.post_to_parent(2) end)
             w:on_message(function(n) log("begin " .. n) moonpool.sleep(0.02) log("end " .. n) end)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["begin 1", "end 1", "begin 2", "end 2"])
+            """, logs: ["begin 1", "end 1", "begin 2", "end 2"])
     }
 
     @Test func `a worker refuses a function that captures a local, with its name`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local count = 0
             log(select(2, pcall(moonpool.worker, "w", function() count = count + 1 end)).message)
@@ -186,10 +169,8 @@ import Testing
                 mp.post_to_parent(inner() and math.max(1, 2))
             end)
             log(w:join())
-            """)
-        #expect(script.finish() == 0)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "the function of worker 'w' uses the local 'count' of the enclosing code, which another thread "
                     + "cannot access; pass it as an argument, or create it inside the function",
                 "invalid_argument",
@@ -199,14 +180,13 @@ import Testing
     }
 
     @Test func `a worker refuses invalid names and code immediately`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             for _, arguments in ipairs { {}, { 1 }, { "" }, { "a\\nb", function() end }, { "w" }, { "w", 42 } } do
                 local ok, err = pcall(moonpool.worker, table.unpack(arguments))
                 log(ok or err.code)
             end
             """)
-        #expect(script.finish() == 0)
         #expect(script.log == Array(repeating: "invalid_argument", count: 6))
     }
 
@@ -214,16 +194,14 @@ import Testing
         let folder = try Folder()
         try folder.write("moonpool.post_to_parent(select('#', ...), ...)", to: "job.lua")
         try folder.write("this is not Lua", to: "broken.lua")
-        let script = try ScriptFixture(
+        try expectScript(
             """
             moonpool.on_message(function(...) log(table.concat({ ... }, " ")) end)
             moonpool.worker("job", "\(folder.path)/job.lua", "a", 2):join()
             log(select(2, pcall(moonpool.worker, "gone", "\(folder.path)/gone.lua")).message)
             log(select(2, pcall(moonpool.worker, "broken", "\(folder.path)/broken.lua")).message)
-            """)
-        #expect(script.finish() == 0)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "2 a 2", "cannot open \(folder.path)/gone.lua: No such file or directory",
                 "\(folder.path)/broken.lua:1: syntax error near 'is'",
             ])
@@ -232,14 +210,12 @@ import Testing
     @Test func `a worker reports an error of its main part to the parent, which ends with code 1`()
         throws
     {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local w = moonpool.worker("bad", function() error "broken" end)
             local ok, message = w:join()
             log(ok) log(message)
-            """)
-        #expect(script.finish() == 1)
-        #expect(script.log == ["false", "script:1: broken"])
+            """, status: 1, logs: ["false", "script:1: broken"])
         #expect(script.reports.map(\.source) == ["worker 'bad'"])
         #expect(script.reports.first?.message == "script:1: broken")
         #expect(
@@ -249,7 +225,7 @@ import Testing
     @Test func `a worker reports errors of its timers and handlers to the parent and continues`()
         throws
     {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local w = moonpool.worker("bad", function()
                 moonpool.after(0, function() error "in timer" end)
@@ -257,9 +233,7 @@ import Testing
             end)
             w:on_message(function(n) log(n) if n == 2 then w:stop() end end)
             w:post(1) w:post(2)
-            """)
-        #expect(script.finish() == 1)
-        #expect(script.log == ["1", "2"])
+            """, status: 1, logs: ["1", "2"])
         #expect(
             Set(script.reports.map(\.source)) == [
                 "worker 'bad', timer (script:2)", "worker 'bad', the message handler",
@@ -267,7 +241,7 @@ import Testing
     }
 
     @Test func `a worker passes its errors to on_error, its own or its parent's`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             moonpool.on_error = function(err, token)
                 log(type(err) == "userdata" and err.code or type(err) == "table" and err.key or err)
@@ -280,14 +254,11 @@ import Testing
                 moonpool.on_error = function(err) moonpool.post_to_parent("own " .. err) end
                 moonpool.after(0, function() error("in timer", 0) end)
             end):join()
-            """)
-        #expect(script.finish() == 0)
-        #expect(
-            script.log == ["value", "nil", "invalid_argument", "nil", "own in timer"])
+            """, logs: ["value", "nil", "invalid_argument", "nil", "own in timer"])
     }
 
     @Test func `a worker ends with its parent in any state`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             moonpool.worker("busy", function() while true do \(work) end end)
             moonpool.worker("deaf", function() while true do pcall(function() while true do \(work) end end) end end)
@@ -295,8 +266,7 @@ import Testing
             moonpool.worker("idle", function() moonpool.on_message(print) end)
             moonpool.worker("timer", function() moonpool.every(3600, print) end)
             os.exit(4)
-            """)
-        #expect(script.finish() == 4)
+            """, status: 4)
         #expect(script.reports.isEmpty)
     }
 
@@ -306,13 +276,11 @@ import Testing
             moonpool.worker("busy", function() while true do \(work) end end)
             log "ready"
             """)
-        #expect(script.logs("ready"))
-        script.script.interrupt()
-        #expect(script.finish() == 130)
+        script.expectInterrupt(at: "ready")
     }
 
     @Test func `a worker can be stopped during its work after a grace period`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local w = moonpool.worker("busy", function() while true do \(work) end end)
             log(select(2, w:join(0.01)))
@@ -323,14 +291,12 @@ import Testing
             local now = moonpool.worker("busy", function() while true do pcall(error) \(work) end end)
             now:stop(0)
             log(now:join())
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["still running", "true", "true", "true"])
+            """, logs: ["still running", "true", "true", "true"])
         #expect(script.reports.isEmpty)
     }
 
     @Test func `a worker stops on time even if its script is busy`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local w = moonpool.worker("busy", function()
                 moonpool.post_to_parent "begins"
@@ -345,13 +311,11 @@ import Testing
             while w:is_running() and os.time() < deadline do end
             log(w:is_running())
             log(w:join())
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["false", "true"])
+            """, logs: ["false", "true"])
     }
 
     @Test func `a parent waits while its worker is in a native function`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             local w = moonpool.worker("native", function()
                 local text = ("a"):rep(24)
@@ -365,24 +329,21 @@ import Testing
             w:stop(0)
             log(w:join())
             """)
-        #expect(script.finish() == 0)
         #expect(script.log.last == "true")
     }
 
     @Test func `waiting for a worker inside a write transaction is an error`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local store = moonpool.open { in_memory = "join in write", schema = { A = { n = "int" } } }
             local w = moonpool.worker("w", function() moonpool.on_message(print) end)
             log(select(2, pcall(function() store:write(function() w:join() end) end)).code)
             w:stop()
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["already_in_write"])
+            """, logs: ["already_in_write"])
     }
 
     @Test func `a worker can start workers, which end with it`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             """
             moonpool.on_message(log)
             moonpool.worker("outer", function()
@@ -399,15 +360,13 @@ import Testing
             moonpool.worker("failing", function()
                 moonpool.worker("inner", function() error("deep", 0) end):join()
             end):join()
-            """)
-        #expect(script.finish() == 1)
-        #expect(script.log == ["outer got it from inner"])
+            """, status: 1, logs: ["outer got it from inner"])
         #expect(script.reports.map(\.source) == ["worker 'failing', worker 'inner'"])
         #expect(script.reports.map(\.message) == ["deep"])
     }
 
     @Test func `hundreds of workers run at the same time`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             local sum, workers = 0, {}
             moonpool.on_message(function(n) sum = sum + n end)
@@ -416,23 +375,19 @@ import Testing
             end
             for _, w in ipairs(workers) do w:join() end
             log(sum)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["20100"])
+            """, logs: ["20100"])
     }
 
     @Test func `parent functions require a worker, and a worker cannot be sent`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             log(select(2, pcall(moonpool.post_to_parent, 1)).code)
             local w = moonpool.worker("w", function() moonpool.on_message(print) end)
             log((select(2, pcall(w.post, w, w)).message:gsub("w%-[%x-]+", "w-uuid")))
             log(select(2, pcall(w.post, w, 1, { x = { print } })).message)
             w:stop()
-            """)
-        #expect(script.finish() == 0)
-        #expect(
-            script.log == [
+            """,
+            logs: [
                 "invalid_argument",
                 "argument 1: worker w-uuid (running) cannot be sent to another thread",
                 "argument 2, field 'x', element 1: a function cannot be sent to another thread; only the worker's "
@@ -443,7 +398,7 @@ import Testing
     @Test func `a worker searches modules like its parent, and has require 'moonpool'`() throws {
         let folder = try Folder()
         try folder.write("return { answer = 42 }", to: "helper.lua")
-        let script = try ScriptFixture(
+        try expectScript(
             """
             package.path = "\(folder.path)/?.lua;" .. package.path
             moonpool.on_message(log)
@@ -451,17 +406,13 @@ import Testing
                 moonpool.post_to_parent(require("helper").answer)
                 moonpool.post_to_parent(require("moonpool") == moonpool)
             end)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["42", "true"])
+            """, logs: ["42", "true"])
     }
 
     @Test func `a sandboxed script cannot start workers`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             "log(select(2, pcall(moonpool.worker, 'w', function() end)).message)",
-            rights: .sandboxed)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["this script is not allowed to start workers"])
+            rights: .sandboxed, logs: ["this script is not allowed to start workers"])
     }
 
     @Test func `a worker has the limits of its parent, and reports a reached limit to it`() throws {
@@ -474,15 +425,14 @@ import Testing
     }
 
     @Test func `a limit that only a worker reaches ends its parent with code 124`() throws {
-        let script = try ScriptFixture(
+        let script = try expectScript(
             "moonpool.worker('w', function() while true do \(work) end end)",
-            limits: ScriptLimits(time: .milliseconds(50)))
-        #expect(script.finish() == 124)
+            limits: ScriptLimits(time: .milliseconds(50)), status: 124)
         #expect(script.reports.count == 1)
     }
 
     @Test func `a worker runs commands, and receives their ends`() throws {
-        let script = try ScriptFixture(
+        try expectScript(
             """
             moonpool.on_message(log)
             moonpool.worker("w", function()
@@ -491,8 +441,6 @@ import Testing
                     moonpool.post_to_parent(table.concat({ tostring((os.execute(command))), select(2, os.execute(command)) }, " "))
                 end
             end)
-            """)
-        #expect(script.finish() == 0)
-        #expect(script.log == ["true", "true exit 0", "nil exit 3", "nil signal 9"])
+            """, logs: ["true", "true exit 0", "nil exit 3", "nil signal 9"])
     }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// Edits of several files of a folder end the same way after the process was killed at any moment.
+/// Edits of several files of a folder; MigrationEditTests interrupt them after each of their steps.
 @Suite struct MigrateFolderEditTests {
     private static let person = "Person = { id = \"int primary\", name = \"string\" }"
 
@@ -34,57 +34,27 @@ import Testing
         try Tool.run(["migrate"] + arguments + ["--dir", "migrations"], in: shop.folder.path)
     }
 
-    /// Simulates a process that was killed after every step of an edit, and runs the command again.
-    private func killEverywhere(
-        _ command: [String], _ make: () throws -> MigrationShop
-    ) throws {
-        let done = try make()
+    @Test func `no command runs before an interrupted merge is finished by the same command`()
+        throws
+    {
+        let command = ["merge", "0002_phone.lua", "0003_phone.lua"]
+        let (done, shop) = try (branches(), branches())
         let before = try content(done)
         try run(done, command).expectSuccess()
         let after = try content(done)
         let writes = after.keys.filter { before[$0] != after[$0] }.sorted()
         let removals = before.keys.filter { after[$0] == nil }.sorted()
-        let journal =
-            (writes.map { "write \($0)" } + removals.map { "remove \($0)" }).joined(separator: "\n")
-        for steps in 0...(writes.count + removals.count) {
-            let shop = try make()
-            mkdir(shop.migrations + "/squashed", 0o755)
-            for (index, name) in writes.enumerated() {
-                try shop.write(after[name] ?? "", to: index < steps ? name : name + ".new")
-            }
-            for name in removals.prefix(max(0, steps - writes.count)) {
-                unlink(shop.migrations + "/" + name)
-            }
-            try shop.write(journal, to: ".migrate-edit")
-            for other in ["status", "up", "check"] {
-                let refused = try shop.migrate(other)
-                #expect(
-                    refused.exitCode != 0 && refused.error.contains("was interrupted"),
-                    "\(refused.error)")
-            }
-            let again = try run(shop, command)
-            #expect(again.exitCode == 0, "after \(steps) steps: \(again.error)")
-            #expect(try content(shop) == after, "after \(steps) steps")
-            try shop.migrate("up").expectSuccess()
+        for name in writes { try shop.write(after[name] ?? "", to: name + ".new") }
+        let journal = writes.map { "write \($0)" } + removals.map { "remove \($0)" }
+        try shop.write(journal.joined(separator: "\n"), to: ".migrate-edit")
+        for other in ["status", "up", "check"] {
+            let refused = try shop.migrate(other)
+            #expect(refused.exitCode != 0)
+            #expect(refused.error.contains("was interrupted"), "\(refused.error)")
         }
-        // Before the journal exists, nothing has happened.
-        let shop = try make()
-        mkdir(shop.migrations + "/squashed", 0o755)
-        for name in writes { try shop.write("", to: name + ".new") }
         try run(shop, command).expectSuccess()
         #expect(try content(shop) == after)
-    }
-
-    @Test func `a merge of several files is finished by the same command`() throws {
-        try killEverywhere(["merge", "0002_phone.lua", "0003_phone.lua"], branches)
-    }
-
-    @Test func `a squash is finished by the same command`() throws {
-        try killEverywhere(["squash", "--to", "3"]) {
-            let shop = try branches()
-            unlink(shop.migrations + "/0002_mail.lua")
-            return shop
-        }
+        try shop.migrate("up").expectSuccess()
     }
 
     @Test func `a merge removes the file that an earlier one has copied`() throws {
@@ -203,27 +173,5 @@ import Testing
                 "store:schema('Person').phone, store:schema('Person').mail, store:schema('Person').fax"
             )
                 == "string?\tstring?\tint?")
-    }
-
-    @Test
-    func `a repair that was killed before it recorded its file is finished by the same command`()
-        throws
-    {
-        func drifted() throws -> MigrationShop {
-            let shop = try MigrationShop()
-            try shop.migrate("up").expectSuccess()
-            _ = try shop.value("store:define { Extra = { x = 'int' } }")
-            return shop
-        }
-        let (done, killed) = try (drifted(), drifted())
-        try done.migrate("repair", "--yes").expectSuccess()
-        let after = try content(done)
-        let name = try #require(after.keys.first { $0.hasSuffix("_adopted.lua") })
-        try killed.write(after[name] ?? "", to: name)
-        try killed.migrate("repair", "--yes").expectSuccess()
-        #expect(try content(killed) == after)
-        for shop in [done, killed] {
-            #expect(try shop.migrate("check").output == "up to date, schema version 4\n")
-        }
     }
 }
