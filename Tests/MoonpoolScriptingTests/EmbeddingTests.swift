@@ -66,8 +66,7 @@ import Testing
         // The functions of a task can wait minutes for a thread while other tests use all threads.
         let engine = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 32 << 20)))
         #expect(
-            try await EmbeddingSnippets.functions(engine)
-                == "Hello Ann. Hello Ann. unknown_key")
+            try await EmbeddingSnippets.functions(engine) == "Hello Ann. Hello Ann. unknown_key")
         #expect(try await EmbeddingSnippets.classes(engine) == 70)
         let errors = try await EmbeddingSnippets.errors(engine)
         #expect(
@@ -75,8 +74,7 @@ import Testing
                 "error", "rules.lua:1: attempt to perform arithmetic on a nil value",
             ])
         #expect(errors.last?.hasPrefix("stack traceback:") == true)
-        #expect(
-            try await EmbeddingSnippets.hostErrors(engine) == ["script:1: 'table' is sold out"])
+        #expect(try await EmbeddingSnippets.hostErrors(engine) == ["script:1: 'table' is sold out"])
         #expect(try await EmbeddingSnippets.stores(engine, folder.path + "/zoo.moonpool") == 1)
         let other = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 32 << 20)))
         #expect(try await EmbeddingSnippets.objects(other) == [10, 84])

@@ -95,7 +95,6 @@ private final class Gate: ScriptObject {
             #expect(error?.code == "refused", "\(call)")
             #expect((error as? ScriptFailure)?.underlying is Refused, "\(call)")
         }
-        await engine.close()
     }
 
     @Test func `an error without a code has the code 'error' and keeps its identity`() async throws
@@ -105,14 +104,12 @@ private final class Gate: ScriptObject {
         let error = await error { try await engine.run("plain()") }
         #expect(error?.code == .error)
         #expect((error as? ScriptFailure)?.underlying as? Plain == Plain())
-        await engine.close()
     }
 
     @Test func `a host function that exceeds a limit of its script receives an error with a code`()
         async throws
     {
-        let engine = try ScriptEngine(
-            .sandboxed(limits: ScriptLimits(memory: 8 << 20)), state: 0)
+        let engine = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 8 << 20)), state: 0)
         try await engine.open(.memory("error pets"), models: Pet.self)
         let codes = Mutex<[ErrorCode]>([])
         try engine.register("fill()") { (call: ScriptCall<Int>) in
@@ -127,6 +124,5 @@ private final class Gate: ScriptObject {
         }
         _ = try? await engine.run("fill()")
         #expect(codes.withLock { $0 } == [.limitExceeded])
-        await engine.close()
     }
 }

@@ -43,6 +43,10 @@ private func pause() async { try? await Task.sleep(for: .milliseconds(1)) }
 private struct Refused: Error, Equatable { let what: String }
 
 @Suite struct EngineTests {
+    private let engine: ScriptEngine
+
+    init() throws { engine = try ScriptEngine(.sandboxed(limits: .none)) }
+
     private func failure(
         _ engine: ScriptEngine, _ code: String, named name: String = "script"
     ) async -> ScriptFailure? {
@@ -89,19 +93,15 @@ private struct Refused: Error, Equatable { let what: String }
         let calls = try await engine.run("return calls", as: Int.self)
         #expect(calls == 300 || calls == 299)
         #expect(reports.withLock { $0.count } <= 1)
-        await engine.close()
     }
 
     @Test func `an engine runs a script that calls a Swift function`() async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register("add(a, b)") { (a: Int, b: Int) in a + b }
         let sum = try await engine.run("return add(1, 2)", as: Int.self)
         #expect(sum == 3)
-        await engine.close()
     }
 
     @Test func `results are Swift values`() async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         #expect(try await engine.run("return 3.0") == 3)
         #expect(try await engine.run("return 'héllo'") == "héllo")
         #expect(try await engine.run("return nil") == Int?.none)
@@ -122,25 +122,20 @@ private struct Refused: Error, Equatable { let what: String }
         #expect(try await engine.run("return moonpool.json.encode(holes())") == "[null,2,null]")
     }
 
-    @Test(arguments: [
-        ("return 'x'", "the result: integer expected, got string"),
-        ("return nil", "the result: integer expected, got nil"),
-        ("return 1.5", "the result: integer expected, got number"),
-        ("return print", "the result: integer expected, got function"),
-    ])
-    func `a result of another type is an error`(_ code: String, message: String) async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
-        do {
-            _ = try await engine.run(code, as: Int.self)
-            Issue.record("no error")
-        } catch let error as ScriptFailure {
-            #expect(error.code == "type_mismatch")
-            #expect(error.message == message)
+    @Test func `a result of another type is an error`() async throws {
+        for (code, type) in [
+            ("return 'x'", "string"), ("return nil", "nil"), ("return 1.5", "number"),
+            ("return print", "function"),
+        ] {
+            let error = await #expect(throws: ScriptFailure.self) {
+                _ = try await engine.run(code, as: Int.self)
+            }
+            #expect(error?.code == "type_mismatch")
+            #expect(error?.message == "the result: integer expected, got \(type)")
         }
     }
 
     @Test func `a mismatch inside a table is reported with its path`() async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         await #expect {
             _ = try await engine.run("return { a = { 1, 'x' } }", as: [String: [Int]].self)
         } throws: {
@@ -152,45 +147,41 @@ private struct Refused: Error, Equatable { let what: String }
             "\($0)" == "the result: integer from 0 to 255 expected at [2], got 300"
         }
         await #expect {
-            _ = try await engine.run(
-                "local t = {} t.t = t return t", as: AnyScriptValue.self)
+            _ = try await engine.run("local t = {} t.t = t return t", as: AnyScriptValue.self)
         } throws: {
             ($0 as? ScriptFailure)?.code == "type_mismatch"
         }
     }
 
-    @Test(arguments: [
-        ("add('x', 1)", "bad argument #1 'a' to 'app.add' (integer expected, got string)"),
-        ("add(1)", "bad argument #2 'b' to 'app.add' (integer expected, got no value)"),
-        ("add(1, nil)", "bad argument #2 'b' to 'app.add' (integer expected, got nil)"),
-        ("add(1, 2.5)", "bad argument #2 'b' to 'app.add' (integer expected, got number)"),
-        ("unnamed({})", "bad argument #1 to 'app.unnamed' (string expected, got table)"),
-        (
-            "unnamed('\\255')",
-            "bad argument #1 to 'app.unnamed' (string of UTF-8 expected, got other bytes)"
-        ),
-    ])
-    func `an argument of a wrong type is an error with its name`(
-        _ call: String, message: String
-    ) async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
+    @Test func `an argument of a wrong type is an error with its name`() async throws {
         try engine.register("app.add(a, b)") { (a: Int, b: Int) in a + b }
         try engine.register("app.unnamed") { (text: String) in text }
-        let error = await failure(engine, "app.\(call)")
-        #expect(error?.message == "script:1: " + message)
-        #expect(error?.code == "invalid_argument")
+        for (call, message) in [
+            ("add('x', 1)", "#1 'a' to 'app.add' (integer expected, got string)"),
+            ("add(1)", "#2 'b' to 'app.add' (integer expected, got no value)"),
+            ("add(1, nil)", "#2 'b' to 'app.add' (integer expected, got nil)"),
+            ("add(1, 2.5)", "#2 'b' to 'app.add' (integer expected, got number)"),
+            ("unnamed({})", "#1 to 'app.unnamed' (string expected, got table)"),
+            (
+                "unnamed('\\255')",
+                "#1 to 'app.unnamed' (string of UTF-8 expected, got other bytes)"
+            ),
+        ] {
+            let error = await failure(engine, "app.\(call)")
+            #expect(error?.message == "script:1: bad argument " + message)
+            #expect(error?.code == "invalid_argument")
+        }
     }
 
-    @Test(arguments: ["", "a b", "a.", "1a", "end", "a(", "a(1)", "a(b", "ä", "a..b"])
-    func `an invalid signature is an error`(_ signature: String) throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
-        #expect(throws: LuaArgumentError.self) {
-            try engine.register(signature) { (a: Int) in a }
+    @Test func `an invalid signature is an error`() {
+        for signature in ["", "a b", "a.", "1a", "end", "a(", "a(1)", "a(b", "ä", "a..b"] {
+            #expect(throws: LuaArgumentError.self, "\(signature)") {
+                try engine.register(signature) { (a: Int) in a }
+            }
         }
     }
 
     @Test func `errors pass through Lua unchanged`() async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register("refuse(what)") { (what: String) -> Int in throw Refused(what: what) }
         try engine.register("fail") { () -> Int in
             throw ScriptFunctionError("no_money", "too little")
@@ -210,7 +201,6 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `timers run while an async function is awaited`() async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         let open = Flag()
         try engine.register("fetch(name)") { (name: String) async throws -> String in
             while !open.isSet { await pause() }
@@ -223,7 +213,6 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `an error of an async function is raised at its call`() async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register("fetch") { () async throws -> Int in
             await Task.yield()
             throw Refused(what: "net")
@@ -239,7 +228,6 @@ private struct Refused: Error, Equatable { let what: String }
         "pcall(wait)", "begin() \(LuaLoop.endless)", "pcall(wait) \(LuaLoop.endless)",
     ])
     func `a stop ends the running script and cancels its wait`(_ code: String) async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         let began = Flag()
         let canceled = Flag()
         try engine.register("wait") { () async throws in
@@ -263,7 +251,6 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `every run of a canceled task throws CancellationError`() async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         let began = Flag()
         try engine.register("begin") { began.set() }
         let run = Task { try await engine.run("begin() \(LuaLoop.endless)") }
@@ -318,7 +305,6 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `Swift classes are Lua classes`() async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register(Counter.self)
         let counter = Counter(5)
         try engine.set("app.counter", to: counter)
@@ -355,7 +341,6 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `functions of Lua can be kept and called by Swift`() async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         let kept = Mutex<ScriptFunction?>(nil)
         try engine.register("on_event(handler)") { (handler: ScriptFunction) in
             kept.withLock { $0 = handler }
@@ -375,7 +360,6 @@ private struct Refused: Error, Equatable { let what: String }
         let folder = try TemporaryFolder()
         try folder.write("#!/usr/bin/env moonpool\nreturn (...) .. '!'", to: "a.lua")
         try folder.write("\n\nerror 'x'", to: "b.lua")
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         #expect(try await engine.run(file: folder.path + "/a.lua", arguments: ["hi"]) == "hi!")
         await #expect {
             try await engine.run(file: folder.path + "/b.lua")
@@ -387,7 +371,6 @@ private struct Refused: Error, Equatable { let what: String }
 
     @Test func `the host opens a store for scripts that cannot open files`() async throws {
         let folder = try TemporaryFolder()
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         try await engine.open(.file(folder.path + "/zoo.moonpool"))
         let count: Int = try await engine.run(
             """
@@ -410,7 +393,6 @@ private struct Refused: Error, Equatable { let what: String }
     }
 
     @Test func `all runs of many tasks end, and later ones throw`() async throws {
-        let engine = try ScriptEngine(.sandboxed(limits: .none))
         let sum = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 1...200 {
                 group.addTask { try await engine.run("return \(number)") }

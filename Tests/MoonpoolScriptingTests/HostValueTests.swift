@@ -74,7 +74,6 @@ private struct Tenant: Sendable, Equatable {
         #expect(try await engine.run("return runs", as: Int.self) == 2)
         try await engine.run("store:write(function() \(other) end) store:refresh()")
         #expect(try await engine.run("return runs", as: Int.self) == 2)
-        await engine.close()
     }
 
     @Test func `functions take and return live objects and results`() async throws {
@@ -87,18 +86,11 @@ private struct Tenant: Sendable, Equatable {
         #expect(try await engine.run("return owner(tom).name", as: String.self) == "Ann")
         #expect(try await engine.run("return #old(store:objects 'Cat')", as: Int.self) == 1)
         #expect(try await engine.run("return names { tom }[1]", as: String.self) == "Tom")
-        let message = try await engine.run(
-            "local ok, err = pcall(age, owner(tom)); return tostring(err)", as: String.self)
+        let message = try await engine.caught("age(owner(tom))")
         #expect(message.contains("Cat expected, got Owner"))
-        let deleted = try await engine.run(
-            """
-            local cat = tom
-            store:write(function() store:delete(cat) end)
-            local ok, err = pcall(age, cat)
-            return tostring(err)
-            """, as: String.self)
+        let deleted = try await engine.caught(
+            "local cat = tom store:write(function() store:delete(cat) end) age(cat)")
         #expect(deleted.contains("a deleted Cat"))
-        await engine.close()
     }
 
     @Test func `Swift and other engines share an in-memory store by name`() async throws {
@@ -107,8 +99,7 @@ private struct Tenant: Sendable, Equatable {
         let first = try await engine("shared")
         let second = try ScriptEngine(.sandboxed)
         try await second.open(.memory("shared"), models: Cat.self, Owner.self)
-        #expect(
-            try await second.run("return store:object('Cat', 'Tom').age", as: Int.self) == 3)
+        #expect(try await second.run("return store:object('Cat', 'Tom').age", as: Int.self) == 3)
         try host.refresh()
         #expect(try host.find(Cat.self, "Tom")?.age == 3)
         // A store that a sandboxed script opens belongs to the script.
@@ -119,7 +110,6 @@ private struct Tenant: Sendable, Equatable {
             """, as: Int.self)
         #expect(count == 0)
         await first.close()
-        await second.close()
     }
 
     @Test func `functions take and return frozen objects`() async throws {
@@ -151,16 +141,12 @@ private struct Tenant: Sendable, Equatable {
             ("age(1)", "Cat expected, got number"),
             ("store:write(function() store:delete(tom) end) age(tom)", "a deleted Cat"),
         ] {
-            let message = try await engine.run(
-                "local ok, err = pcall(function() \(call) end); return tostring(err)",
-                as: String.self)
+            let message = try await engine.caught(call)
             #expect(message.contains(text), "\(message)")
         }
         let other = try ScriptEngine(.sandboxed)
         try other.register("tom()") { () in tom }
-        let code = try await other.run(
-            "local ok, err = pcall(tom); return err.code", as: String.self)
-        #expect(code == "invalid_argument")
+        #expect(try await other.caught("tom()").hasPrefix("invalid_argument: "))
         await other.close()
         await engine.close()
         #expect(tom.age == 4)
@@ -191,10 +177,8 @@ private struct Tenant: Sendable, Equatable {
         }
         #expect(id.className == "Cat" && id.of(Cat.self) != nil && id.of(Owner.self) == nil)
         #expect(values[7] == [1, [values[6]]])
-        let message = try await engine.run(
-            "local ok, err = pcall(note, { f = print }); return tostring(err)", as: String.self)
+        let message = try await engine.caught("note({ f = print })")
         #expect(message.contains("plain value or object expected at .f, got function"))
-        await engine.close()
     }
 
     @Test func `a value that Lua cannot represent is an error with a code`() async throws {
@@ -209,19 +193,14 @@ private struct Tenant: Sendable, Equatable {
         #expect(error?.code == .outOfRange)
         #expect(error?.message == "18446744073709551615 is not a Lua integer at .most[2]")
         try engine.register("limits()") { () in ScriptCoded(Limits()) }
-        let code = try await engine.run(
-            "local ok, err = pcall(limits); return err.code", as: String.self)
-        #expect(code == "out_of_range")
-        await engine.close()
+        #expect(try await engine.caught("limits()").hasPrefix("out_of_range: "))
     }
 
     @Test func `a model that differs from the class is refused`() async throws {
         let engine = try await engine("differs")
         try engine.register("name(cat)") { (cat: Live<OtherCat>) in cat.name }
-        let message = try await engine.run(
-            "local ok, err = pcall(name, tom); return tostring(err)", as: String.self)
+        let message = try await engine.caught("name(tom)")
         #expect(message.contains("differs from the model"))
-        await engine.close()
     }
 
     @Test func `calls have the state of the host and are part of the script's write`() async throws
@@ -244,13 +223,10 @@ private struct Tenant: Sendable, Equatable {
         #expect(try await engine.run("return tom.age", as: Int.self) == 6)
         #expect(try await engine.state(as: Tenant.self) == Tenant(id: 7, calls: 4))
         // Outside of a write, the assignment is an error of the script, and the host continues.
-        let message = try await engine.run(
-            "local ok, err = pcall(silent, tom); return err.code", as: String.self)
-        #expect(message == "not_in_write")
+        #expect(try await engine.caught("silent(tom)").hasPrefix("not_in_write: "))
         #expect(throws: StoreError.self) {
             try engine.register("other(x)") { (call: ScriptCall<Int>, x: Int) in x + call.state }
         }
-        await engine.close()
     }
 
     @Test func `a model has methods and properties in Lua`() async throws {
@@ -266,11 +242,8 @@ private struct Tenant: Sendable, Equatable {
         #expect(try await engine.run("return tom:years(2)", as: Int.self) == 6)
         #expect(try await engine.run("return tom.isOld", as: Bool.self) == false)
         #expect(try await engine.run("return Cat.loud('tom')", as: String.self) == "TOM")
-        let message = try await engine.run(
-            "local ok, err = pcall(function() return tom.yaers end); return tostring(err)",
-            as: String.self)
+        let message = try await engine.caught("return tom.yaers")
         #expect(message.contains("years"))
-        await engine.close()
     }
 
     @Test func `Codable values, dates and identifiers are converted in both directions`()
@@ -293,10 +266,8 @@ private struct Tenant: Sendable, Equatable {
         #expect(
             try await engine.run("return percent { percent = 5, days = {} }", as: Double.self) == 5)
         let discount: Discount = try await engine.run("return discount(10)")
-        #expect(
-            discount == Discount(percent: 10, reason: "kind", days: [1, 2], until: moment))
-        #expect(
-            try await engine.run("return same(discount(1)['until'], id)", as: Bool.self))
+        #expect(discount == Discount(percent: 10, reason: "kind", days: [1, 2], until: moment))
+        #expect(try await engine.run("return same(discount(1)['until'], id)", as: Bool.self))
         #expect(try await engine.run("return settings.days[1]", as: Int.self) == 3)
         do {
             let wrong: Discount = try await engine.run("return { percent = 'x' }")
@@ -306,7 +277,6 @@ private struct Tenant: Sendable, Equatable {
         }
         let tom: Cat = try await engine.run("return tom")
         #expect(tom.name == "Tom" && tom.age == 3)
-        await engine.close()
     }
 
     @Test func `a module that does not compile keeps the old one`() async throws {
@@ -324,7 +294,6 @@ private struct Tenant: Sendable, Equatable {
         try await engine.run("rules.limit = 5")
         try await engine.reload("rules")
         #expect(try await engine.run("return rules.limit", as: Int.self) == 2)
-        await engine.close()
     }
 }
 
@@ -348,8 +317,7 @@ private struct Tenant: Sendable, Equatable {
             lines.withLock { $0 } == [
                 "a1b\n", "c\n", "de\n", "bad\n", "two\n", "lines\n", "unfinished",
             ])
-        try await engine.run(
-            "setmetatable({}, { __gc = function() io.write('last\\n') end })")
+        try await engine.run("setmetatable({}, { __gc = function() io.write('last\\n') end })")
         await engine.close()
         #expect(lines.withLock { $0.last } == "last\n")
     }
@@ -371,7 +339,6 @@ private struct Tenant: Sendable, Equatable {
         #expect(usage.runs == 2 && usage.stores == 1 && usage.observers == 1)
         #expect(usage.memory > 1_000_000 && usage.time > .zero)
         #expect((100_000...1_000_000).contains(usage.instructions ?? 0))
-        await engine.close()
     }
 
     @Test func `a failure names the limit that ended the run`() async throws {
@@ -389,7 +356,6 @@ private struct Tenant: Sendable, Equatable {
             await limit("local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end")
                 == .memory)
         #expect(await limit("error 'no'") == nil)
-        await engine.close()
     }
 }
 
@@ -437,7 +403,6 @@ private struct CodableNote: Model, Codable { var text = "" }
         #expect(notes.allSatisfy { $0.created >= begin && $0.created <= .now })
         #expect(notes[0].count == 5 && notes[0].tags == ["new"] && notes[0].extra.size == 3)
         #expect(notes[3].count == 1 && notes[3].tags == [] && notes[3].extra.size == 9)
-        await engine.close()
     }
 
     @Test func `Scripts return arrays of models, identities and frozen objects`() async throws {
@@ -464,6 +429,5 @@ private struct CodableNote: Model, Codable { var text = "" }
         await #expect(throws: ScriptFailure.self) {
             try await engine.run("return store:objects('Note')", as: [CodableNote].self)
         }
-        await engine.close()
     }
 }

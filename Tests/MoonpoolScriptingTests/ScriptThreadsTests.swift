@@ -93,8 +93,7 @@ private struct Refused: Error {}
         let running = Task { try await first.run(LuaLoop.endless) }
         await first.close()
         await #expect(throws: (any Error).self) { try await running.value }
-        try await second.run(
-            "store:write(function() store:create('Purchase', { id = 1 }) end)")
+        try await second.run("store:write(function() store:create('Purchase', { id = 1 }) end)")
         #expect(try await eventually { calls.withLock { !$0.isEmpty } })
         #expect(calls.withLock { $0 } == ["second order"])
         // A sleep is stopped too, and the thread serves the other scripts.
@@ -148,26 +147,6 @@ private struct Refused: Error {}
             return await group.reduce(into: Set<String>()) { $0.insert($1) }
         }
         #expect(answers == ["waited", "limit_exceeded"])
-        for engine in engines { await engine.close() }
-    }
-
-    @Test func `three hundred scripts wait on one thread at the same time`() async throws {
-        let threads = ScriptThreads(count: 1)
-        let engines = try (0..<300).map { _ in
-            try ScriptEngine(.sandboxed(limits: .none), on: threads)
-        }
-        let waiting = Mutex(0)
-        for engine in engines {
-            try engine.register("arrive") { () in waiting.withLock { $0 += 1 } }
-            try engine.register("all_wait") { () in waiting.withLock { $0 } == 300 }
-        }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for engine in engines {
-                group.addTask { try await engine.run("arrive() moonpool.wait_until(all_wait)") }
-            }
-            try await group.waitForAll()
-        }
-        #expect(waiting.withLock { $0 } == 300)
         for engine in engines { await engine.close() }
     }
 }

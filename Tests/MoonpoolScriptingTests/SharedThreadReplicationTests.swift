@@ -3,11 +3,6 @@ import TestServers
 import TestThreads
 import Testing
 
-private struct Parcel: Model {
-    var id = 0
-    static let options = ModelOptions<Parcel>(primaryKey: \.id)
-}
-
 /// Engines that share a thread wait for a stream.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
 struct SharedThreadReplicationTests {
@@ -19,15 +14,9 @@ struct SharedThreadReplicationTests {
 
     private func engine() async throws -> ScriptEngine {
         let engine = try ScriptEngine(on: threads)
-        let gates = gates
-        try engine.register("pass(gate)") { (name: String) async in await gates.wait(name) }
-        try engine.register("note(text)") { (text: String) in gates.note(text) }
+        try engine.add(gates)
         try await engine.open(.file(folder.file("parcels.moonpool")), models: Parcel.self)
         return engine
-    }
-
-    private func note(_ text: String) async throws {
-        #expect(try await eventually { gates.notes.contains(text) })
     }
 
     private func publish(_ server: NatsServer) -> String {
@@ -52,7 +41,7 @@ struct SharedThreadReplicationTests {
         let run = Task {
             try await publisher.run("note('begins') store:refresh() \(wait) note('ends')")
         }
-        try await note("begins")
+        try await gates.noted("begins")
         try await other.run("note('other')")
         #expect(gates.notes == ["begins", "other"])
         try server.start()
@@ -67,12 +56,12 @@ struct SharedThreadReplicationTests {
         let server = try NatsServer()
         let (writer, publisher) = (try await engine(), try await engine())
         let writing = Task { try await writer.run("store:write(function() pass('write') end)") }
-        #expect(try await eventually { gates.hasArrived("write") })
+        try await gates.arrival(at: "write")
         let run = Task {
             try await publisher.run(
                 "note('begins') \(publish(server)) assert(publication:wait(600))")
         }
-        try await note("begins")
+        try await gates.noted("begins")
         #expect(try await writer.run("return 1", as: Int.self) == 1)
         gates.open("write")
         try await writing.value

@@ -2,12 +2,6 @@ import MoonpoolScripting
 import TestThreads
 import Testing
 
-private struct Parcel: Model {
-    var id = 0
-    var weight = 0
-    static let options = ModelOptions<Parcel>(primaryKey: \.id)
-}
-
 /// Code that waits at the gate `first` in the middle of an operation.
 private struct WaitingCode: Sendable, CustomTestStringConvertible {
     let title: String
@@ -93,14 +87,8 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
 
     private func engine(_ limits: ScriptLimits = .none) throws -> ScriptEngine {
         let engine = try ScriptEngine(.sandboxed(limits: limits), on: threads)
-        let gates = gates
-        try engine.register("pass(gate)") { (name: String) async in await gates.wait(name) }
-        try engine.register("note(text)") { (text: String) in gates.note(text) }
+        try engine.add(gates)
         return engine
-    }
-
-    private func arrival(at gate: String) async throws {
-        #expect(try await eventually { gates.hasArrived(gate) })
     }
 
     @Test(arguments: [["a", "b", "c"], ["b", "c", "a"], ["c", "b", "a"]])
@@ -109,7 +97,7 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
         var runs: [String: Task<Void, any Error>] = [:]
         for (name, engine) in zip(["a", "b", "c"], engines) {
             runs[name] = Task { try await engine.run("pass('\(name)') note('\(name)')") }
-            try await arrival(at: name)
+            try await gates.arrival(at: name)
         }
         for name in order {
             gates.open(name)
@@ -167,7 +155,7 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
         }
         #expect(try await eventually { gates.arrivals == 3 })
         let final = Task { try await last.run("pass('last') return 'last'", as: String.self) }
-        try await arrival(at: "last")
+        try await gates.arrival(at: "last")
         gates.open("started")
         let failure = await #expect(throws: ScriptFailure.self) { try await ends[0].value }
         #expect(failure?.limit == .time)
@@ -191,9 +179,9 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
         let (first, second) = (try engine(), try engine())
         try await first.open(.memory("parcels of \(code.title)"), models: Parcel.self)
         let run = Task { try await first.run(code.source, as: String.self) }
-        try await arrival(at: "first")
+        try await gates.arrival(at: "first")
         let later = Task { try await second.run("pass('second')") }
-        try await arrival(at: "second")
+        try await gates.arrival(at: "second")
         gates.open("first")
         #expect(try await run.value == code.result)
         gates.open("second")
@@ -217,9 +205,9 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
                 pass('first')
                 """)
         }
-        try await arrival(at: "first")
+        try await gates.arrival(at: "first")
         let later = Task { try await second.run("pass('second')") }
-        try await arrival(at: "second")
+        try await gates.arrival(at: "second")
         #expect(try await eventually { gates.notes == ["timer"] })
         try await first.run("store:write(function() store:create('Parcel', { id = 1 }) end)")
         #expect(try await eventually { gates.notes == ["timer", "observed"] })
@@ -243,7 +231,7 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
             end)
             other = moonpool.every(0.001, function() ticks = (ticks or 0) + 1 end)
             """)
-        try await arrival(at: "timer")
+        try await gates.arrival(at: "timer")
         #expect(
             try await eventually { try await engine.run("return ticks or 0", as: Int.self) > 5 })
         #expect(gates.notes == ["call 1"])
@@ -275,11 +263,10 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
             }
             try engine.register("trace()") { () in Trace.name }
             try await engine.open(.memory("parcels of \(name), \(order)"), models: Parcel.self)
-            try await engine.run(
-                "token = store:observe(function() pass('\(name)') end)")
+            try await engine.run("token = store:observe(function() pass('\(name)') end)")
             engines[name] = engine
             runs[name] = Task { try await engine.run("add()") }
-            try await arrival(at: name)
+            try await gates.arrival(at: name)
         }
         let other = try engine()
         try other.register("trace()") { () in Trace.name }

@@ -2,12 +2,6 @@ import MoonpoolScripting
 import TestThreads
 import Testing
 
-private struct Parcel: Model {
-    var id = 0
-    var weight = 0
-    static let options = ModelOptions<Parcel>(primaryKey: \.id)
-}
-
 /// Writes of engines that share a thread while another writer has the write lock of the file.
 @Suite struct SharedThreadWriteTests {
     private let gates = Gates()
@@ -22,9 +16,7 @@ private struct Parcel: Model {
         _ limits: ScriptLimits = .none, on threads: ScriptThreads?
     ) async throws -> ScriptEngine {
         let engine = try ScriptEngine(.sandboxed(limits: limits), on: threads)
-        let gates = gates
-        try engine.register("pass(gate)") { (name: String) async in await gates.wait(name) }
-        try engine.register("note(text)") { (text: String) in gates.note(text) }
+        try engine.add(gates)
         return engine
     }
 
@@ -42,10 +34,6 @@ private struct Parcel: Model {
         "note('\(name) begins') store:write(function() \(insert) end) note('\(name) ends')"
     }
 
-    private func note(_ text: String) async throws {
-        #expect(try await eventually { gates.notes.contains(text) })
-    }
-
     /// An engine that waits at the gate `first` in its write, on the shared thread or on its own.
     private func writer(isOnSharedThread: Bool) async throws -> (
         engine: ScriptEngine, run: Task<Void, any Error>
@@ -56,7 +44,7 @@ private struct Parcel: Model {
             try await writer.run(
                 "store:write(function() \(Self.insert) pass('first') note('first ends') end)")
         }
-        #expect(try await eventually { gates.hasArrived("first") })
+        try await gates.arrival(at: "first")
         return (writer, run)
     }
 
@@ -67,10 +55,10 @@ private struct Parcel: Model {
         let (second, third) = (try await engine(), try await engine())
         let (first, run) = try await writer(isOnSharedThread: isOnSharedThread)
         let waiting = Task { try await second.run(Self.write("second")) }
-        try await note("second begins")
+        try await gates.noted("second begins")
         #expect(try await third.run("return #store:objects 'Parcel'", as: Int.self) == 0)
         let later = Task { try await third.run(Self.write("third")) }
-        try await note("third begins")
+        try await gates.noted("third begins")
         #expect(!gates.notes.contains("second ends"))
         gates.open("first")
         for run in [run, waiting, later] { try await run.value }
@@ -90,7 +78,7 @@ private struct Parcel: Model {
         let runs = [limited, canceled, stopped, closed].enumerated().map { number, engine in
             Task { try await engine.run(Self.write("\(number)")) }
         }
-        for number in 0..<4 { try await note("\(number) begins") }
+        for number in 0..<4 { try await gates.noted("\(number) begins") }
         let failure = await #expect(throws: ScriptFailure.self) { try await runs[0].value }
         #expect(failure?.limit == .time)
         runs[1].cancel()
@@ -157,13 +145,13 @@ private struct Parcel: Model {
                 assert(ticks == before)
                 """)
         }
-        try await note("second begins")
+        try await gates.noted("second begins")
         let later = Task { try await second.run("note('run')") }
         #expect(try await first.run("return #store:objects 'Parcel'", as: Int.self) == 1)
         #expect(gates.notes == ["second begins"])
         gates.open("first")
         for run in [run, waiting, later] { try await run.value }
-        try await note("queued write")
+        try await gates.noted("queued write")
         #expect(gates.notes.prefix(3) == ["second begins", "first ends", "observer"])
         #expect(gates.notes.firstIndex(of: "second ends")! < gates.notes.firstIndex(of: "run")!)
         let before = try await ticks()
@@ -183,7 +171,7 @@ private struct Parcel: Model {
                 try await engine.open(location, models: Parcel.self, Label.self)
             }
         }
-        for number in 0..<3 { try await note("\(number) begins") }
+        for number in 0..<3 { try await gates.noted("\(number) begins") }
         try await first.run("")
         runs[1].cancel()
         await #expect(throws: CancellationError.self) { try await runs[1].value }
@@ -207,7 +195,7 @@ private struct Parcel: Model {
         }
         let (first, run) = try await writer(isOnSharedThread: true)
         let waiting = Task { try await second.run("add()") }
-        try await note("add begins")
+        try await gates.noted("add begins")
         #expect(try await first.run("return 1", as: Int.self) == 1)
         gates.open("first")
         try await run.value

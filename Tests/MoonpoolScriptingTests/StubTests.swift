@@ -158,7 +158,6 @@ private final class Box: ScriptObject {
               rex.friends[1].name, #same(rex.tags), map(rex.notes).food }, ' ')
             """)
         #expect(seen == "7 true dry Rex 1 dry")
-        await engine.close()
     }
 
     @Test(arguments: [
@@ -181,7 +180,6 @@ private final class Box: ScriptObject {
             """)
         #expect(seen.drop { $0 != "(" } == "(\(message))")
         #expect(seen.hasPrefix("invalid_argument: bad argument #1 "))
-        await engine.close()
     }
 
     @Test func `an asynchronous function takes and returns an identifier`() async throws {
@@ -198,6 +196,5 @@ private final class Box: ScriptObject {
             return pass(rex) == rex
             """)
         #expect(isSame && ids.withLock { $0.count } == 1)
-        await engine.close()
     }
 }
