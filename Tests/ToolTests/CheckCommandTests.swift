@@ -23,8 +23,7 @@ import Testing
         let store = folder.path + "/sound.moonpool"
         let script = try folder.write(Self.writer, to: "writer.lua")
         try Tool.run([script, store]).expectSuccess()
-        let sound = try Tool.run(["check", store]).expectSuccess()
-        #expect(sound.output == "\(store) is intact: 2 classes, 2001 objects\n")
+        try Tool.run(["check", store]).expectOutput("\(store) is intact: 2 classes, 2001 objects\n")
     }
 
     @Test func `the last common commit of two stores is printed`() throws {
@@ -176,8 +175,7 @@ import Testing
               end
             end
             """, to: "busy.lua")
-        let process = try Subprocess(Tool.path, [writer, store])
-        try process.wait { process.output.contains("begun") }
+        let process = try Subprocess(Tool.path, [writer, store], until: "begun")
         for _ in 0..<5 {
             try Tool.run(["check", store]).expectSuccess()
         }

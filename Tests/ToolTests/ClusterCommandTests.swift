@@ -153,7 +153,7 @@ struct ClusterCommandTests {
 
     @Test func `a remote write that fails changes nothing`() throws {
         let cluster = try Cluster()
-        let outcome = try Tool.run(
+        try Tool.run(
             script: """
                 local store = moonpool.open { path = arg[1], schema = { Dog = { id = "int primary" } } }
                 local member = store:cluster { url = arg[2], stream = "zoo" }
@@ -179,18 +179,17 @@ struct ClusterCommandTests {
                 try("function", 5)
                 try("add", 6)
                 moonpool.stop()
-                """, arguments: [cluster.path("a"), cluster.server.address])
-        #expect(outcome.error == "")
-        #expect(
-            outcome.output == """
-                add\ttrue\tadded\t1
-                commit\tfalse\talready_in_write\t1
-                cancel\tfalse\talready_in_write\t1
-                long\tfalse\tlimit_exceeded\t1
-                function\tfalse\tinvalid_argument\t1
-                add\ttrue\tadded\t2
+                """, arguments: [cluster.path("a"), cluster.server.address]
+        ).expectOutput(
+            """
+            add\ttrue\tadded\t1
+            commit\tfalse\talready_in_write\t1
+            cancel\tfalse\talready_in_write\t1
+            long\tfalse\tlimit_exceeded\t1
+            function\tfalse\tinvalid_argument\t1
+            add\ttrue\tadded\t2
 
-                """)
+            """, error: "")
     }
 
     @Test func `a killed writer is replaced, keeps its unpublished commits, and follows`() throws {

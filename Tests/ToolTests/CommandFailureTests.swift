@@ -201,8 +201,8 @@ import Testing
             while not io.open(arg[2]) do end
             store:commit_write()
             """, to: "holder.lua")
-        let holder = try Subprocess(Tool.path, [script, store, folder.path + "/stop"])
-        try holder.wait { holder.output.contains("writing") }
+        let holder = try Subprocess(
+            Tool.path, [script, store, folder.path + "/stop"], until: "writing")
         for words in Self.commands where !["import", "compact"].contains(words[0]) {
             let outcome = try run(words)
             #expect(outcome.exitCode == 0, "\(words): \(outcome.error)")

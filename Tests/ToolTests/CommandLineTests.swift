@@ -167,11 +167,9 @@ import Testing
             pcall(function() print "ready" while true do end end)
             print(42)
             """
-        let process = try Subprocess(Tool.path, ["-e", code])
-        try process.wait { process.output.contains("ready") }
+        let process = try Subprocess(Tool.path, ["-e", code], until: "ready")
         process.send(SIGINT)
-        let outcome = try process.finish().expectSuccess()
-        #expect(outcome.output == "ready\n42\n")
+        try process.finish().expectOutput("ready\n42\n")
     }
 
     @Test func `the tool reports an error with a traceback and exit code 1`() throws {
@@ -211,8 +209,7 @@ import Testing
             while true do pcall(function() while true do end end) end
             """, to: "endless.lua")
         let store = folder.path + "/dogs.moonpool"
-        let process = try Subprocess(Tool.path, [script, store])
-        try process.wait { process.output.contains("working") }
+        let process = try Subprocess(Tool.path, [script, store], until: "working")
         process.send(SIGINT)
         try process.finish().expectExit(130)
         let count = try Tool.run(["-e", "print(#moonpool.open(arg[1]):objects 'Dog')", "-", store])

@@ -30,6 +30,12 @@ import Testing
         return Int(status.st_size) / 512 + 256
     }
 
+    private func temporaries(in shop: MigrationShop) -> [String] {
+        TemporaryFolder.names(in: shop.folder.path).filter {
+            $0.contains(".work-") || $0.contains(".copy-")
+        }
+    }
+
     private func isWhole(_ store: String) throws {
         try Tool.run(["check", store]).expectSuccess()
     }
@@ -55,9 +61,15 @@ import Testing
             #expect(up.error.hasPrefix("moonpool: "))
             #expect(up.error.contains(shop.store), "\(up.error)")
             #expect(up.error.contains("file size limit"), "\(up.error)")
+            #expect(up.error.contains("0002_names.lua"), "\(up.error)")
             #expect(up.error.split(separator: "\n").count == 1, "\(up.error)")
         }
         #expect(try shop.value(content) == before)
+        try Tool.run(
+            ["migrate", "up", shop.store, "--dir", "migrations", "--dry-run"],
+            withFilesUpTo: little(more: shop.store), in: shop.folder.path
+        ).expectExit(1)
+        #expect(temporaries(in: shop) == [])
         #expect(try shop.migrate("check").exitCode == 1, "one is pending")
         try isWhole(shop.store)
 
@@ -125,6 +137,7 @@ import Testing
             ),
             "\(outcome.error)")
         #expect(access(shop.folder.path + "/copy.moonpool", F_OK) != 0)
+        #expect(temporaries(in: shop) == [])
         try isWhole(shop.store)
     }
 }

@@ -130,6 +130,8 @@ import Testing
                 + #""schema":{"T":{"id":"int primary","v":"double"}},"notes":[]}"# + "\n",
             "\(outcome.error)")
         #expect(try contents(of: folder.path + "/bad.csv") == "id,v\n2,x\n")
+        let reasons = try contents(of: folder.path + "/bad.csv.reasons.jsonl")
+        #expect(reasons.contains("\"line\":3,\"column\":2"))
     }
 
     @Test(arguments: [

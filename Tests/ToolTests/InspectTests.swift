@@ -3,7 +3,7 @@ import Testing
 /// `moonpool.inspect`, the prompt's printer in scripts.
 @Suite struct InspectTests {
     @Test func `a script prints tables, objects and results as the prompt does`() throws {
-        let outcome = try Tool.run(
+        try Tool.run(
             script: """
                 local inspect = moonpool.inspect
                 print(inspect { b = { 1, 2 }, a = "text", [1] = print })
@@ -17,23 +17,22 @@ import Testing
                 print(inspect(dogs, { rows = 2, width = 20 }))
                 print(inspect(("x"):rep(50), { string = 3 }))
                 print(inspect({ { { 1 } } }, { depth = 1 }))
-                """)
-        #expect(outcome.error == "")
-        #expect(
-            outcome.output == """
-                { function (built in), a = "text", b = { 1, 2 } }
-                list { 1, "x", { a = 1 } }
-                Dog { age = 1, name = "d1" }
-                 age  name
-                int?  string
-                ────  ──────
-                   1  d1
-                   2  d2
-                3 Dog · … 1 more
-                "xxx" … 47 more bytes
-                { { … 1 item } }
+                """
+        ).expectOutput(
+            """
+            { function (built in), a = "text", b = { 1, 2 } }
+            list { 1, "x", { a = 1 } }
+            Dog { age = 1, name = "d1" }
+             age  name
+            int?  string
+            ────  ──────
+               1  d1
+               2  d2
+            3 Dog · … 1 more
+            "xxx" … 47 more bytes
+            { { … 1 item } }
 
-                """)
+            """, error: "")
     }
 
     @Test
@@ -67,15 +66,14 @@ import Testing
     }
 
     @Test func `infinitely nested tables are shown up to a depth`() throws {
-        let outcome = try Tool.run(
+        try Tool.run(
             script: """
                 local t = {}
                 for _ = 1, 100000 do t = { t } end
                 print(#moonpool.inspect(t, { depth = 1 << 40 }) > 100)
                 for _ = 1, 30 do local u = {} for i = 1, 60 do u[i] = t end t = u end
                 print(#moonpool.inspect(t, { depth = 60, items = 1 << 40, width = 1 << 40 }) > 100)
-                """)
-        #expect(outcome.error == "")
-        #expect(outcome.output == "true\ntrue\n")
+                """
+        ).expectOutput("true\ntrue\n", error: "")
     }
 }

@@ -3,7 +3,7 @@ import Testing
 /// The number of in-memory stores is not limited.
 @Suite struct ManyStoresTests {
     @Test func `a thousand in-memory stores are open at the same time`() throws {
-        let outcome = try Tool.run(
+        try Tool.run(
             script: """
                 local stores = {}
                 for i = 1, 1000 do
@@ -19,13 +19,12 @@ import Testing
                 end
                 assert(moonpool.open { in_memory = "store 500" } == stores[500])
                 print(sum)
-                """)
-        #expect(outcome.error == "")
-        #expect(outcome.output == "500500\n")
+                """
+        ).expectOutput("500500\n", error: "")
     }
 
     @Test func `closing an in-memory store releases its space immediately`() throws {
-        let outcome = try Tool.run(
+        try Tool.run(
             script: """
                 local function maps()
                   local _, count = io.open("/proc/self/maps"):read("a"):gsub("moonpool%-", "")
@@ -40,36 +39,7 @@ import Testing
                   store:close()
                 end
                 print(maps() <= 2)
-                """)
-        #expect(outcome.error == "")
-        #expect(outcome.output == "true\n")
-    }
-
-    @Test func `an in-memory store exists while one script of the process has it open`() throws {
-        let outcome = try Tool.run(
-            script: """
-                local store = moonpool.open {
-                  in_memory = "shared", schema = { Dog = { name = "string" } },
-                }
-                store:write(function() store:create("Dog", { name = "Rex" }) end)
-                local w = moonpool.worker("w", function(store)
-                  moonpool.on_message(function()
-                    moonpool.post_to_parent(#store:objects "Dog")
-                    moonpool.stop()
-                  end)
-                  moonpool.post_to_parent "open"
-                end, store)
-                local observed
-                moonpool.on_message(function(value) observed = value end)
-                assert(moonpool.wait_until(function() return observed == "open" end, 30))
-                store:close()
-                w:post()
-                w:join()
-                assert(moonpool.wait_until(function() return observed == 1 end, 30))
-                local again = moonpool.open { in_memory = "shared" }
-                print(observed, again:schema().Dog)
-                """)
-        #expect(outcome.error == "")
-        #expect(outcome.output == "1\tnil\n")
+                """
+        ).expectOutput("true\n", error: "")
     }
 }

@@ -85,24 +85,20 @@ import Testing
         }
     }
 
-    @Test func `a migration that is too long is refused, not run partially`() throws {
-        let shop = try MigrationShop()
-        let path = shop.migrations + "/0003_ages.lua"
-        try #require(truncate(path, (16 << 20) + 1) == 0)
+    @Test func `a migration that is too long, and tests that are, are refused, not run partially`()
+        throws
+    {
+        let (shop, tested) = (try MigrationShop(), try MigrationShop())
+        try #require(truncate(shop.migrations + "/0003_ages.lua", (16 << 20) + 1) == 0)
         let long = try shop.migrate("up").expectExit(1)
         #expect(
             long.error
                 == "moonpool: 'migrations/0003_ages.lua' cannot be read: it is longer than 16 MiB\n"
         )
-    }
-
-    @Test func `tests of a migration that are too long have failed, not passed`() throws {
-        let shop = try MigrationShop()
-        try shop.write("", to: "0003_ages_test.lua")
-        try #require(truncate(shop.migrations + "/0003_ages_test.lua", (16 << 20) + 1) == 0)
-        let outcome = try shop.test().expectExit(1)
+        try tested.write("", to: "0003_ages_test.lua")
+        try #require(truncate(tested.migrations + "/0003_ages_test.lua", (16 << 20) + 1) == 0)
         #expect(
-            outcome.lines.suffix(3) == [
+            try tested.test().expectExit(1).lines.suffix(3) == [
                 "failed  0003 ages",
                 "        'migrations/0003_ages_test.lua' cannot be read: it is longer than 16 MiB",
                 "4 tests, 1 failed",
@@ -218,11 +214,11 @@ import Testing
             [
                 "-e", "s = moonpool.open(arg[1]) print 'open' io.flush() moonpool.sleep(60)", "-",
                 shop.store,
-            ])
-        try other.wait { other.output.contains("open") }
+            ], until: "open")
         try shop.migrate("undo").expectError("shop.moonpool")
         #expect(try shop.value("store.schema_version") == "3")
         #expect(!TemporaryFolder.names(in: shop.folder.path).contains { $0.contains("undone") })
+        try other.kill()
     }
 
     @Test func `up waits for another writing process and reports the wait`() throws {
@@ -234,8 +230,7 @@ import Testing
                 "-e",
                 "s = moonpool.open(arg[1]) s:begin_write() print 'writing' io.flush() moonpool.sleep(600)",
                 "-", shop.store,
-            ])
-        try writer.wait { writer.output.contains("writing") }
+            ], until: "writing")
         let process = try shop.start("up", "--no-backup")
         try process.wait { process.error.contains("waiting for process") }
         writer.send(SIGKILL)
@@ -277,56 +272,5 @@ import Testing
                 ["error.code": "interrupted", "error.file": "migrations/0002_names.lua"])
         }
         try shop.expectValues(["store.schema_version": "1", "#store:objects 'Person'": "5"])
-    }
-
-    private func size(of path: String) throws -> Int {
-        var status = stat()
-        try #require(stat(path, &status) == 0)
-        return Int(status.st_size)
-    }
-
-    /// Runs a command of `migrate` with a limit on the size of files, in blocks of 512 bytes.
-    private func migrate(_ command: [String], in shop: MigrationShop, blocks: Int) throws
-        -> Tool.Outcome
-    {
-        let script = "ulimit -f \(blocks); exec \"$0\" \"$@\""
-        return try Subprocess(
-            "/bin/sh", ["-c", script, Tool.path, "migrate"] + command, in: shop.folder.path
-        ).finish()
-    }
-
-    @Test func `a migration without space for itself or its backup is rolled back`() throws {
-        let shop = try MigrationShop([
-            MigrationShop.first,
-            """
-            return {
-              schema = { Person = { id = "int primary", first = "string", last = "string" } },
-              drops = { "Person.age" },
-              up = function(m)
-                for id = 6, 3000 do
-                  m:create("Person", { id = id, first = ("x"):rep(500) .. id, last = "y" })
-                end
-              end,
-            }
-            """,
-        ])
-        try shop.migrate("up", "--to", "1").expectSuccess()
-        let words = ["up", shop.store, "--dir", "migrations"]
-        let size = try size(of: shop.store)
-        let full = try migrate(words + ["--no-backup"], in: shop, blocks: 600)
-        // The disk has space again.
-        #expect(try self.size(of: shop.store) == size)
-        #expect(full.exitCode == 1, "\(full.output)")
-        #expect(full.error.contains("file size limit"), "\(full.error)")
-        #expect(full.error.contains("0002_names.lua"), "\(full.error)")
-        let json = try migrate(words + ["--no-backup", "--json"], in: shop, blocks: 600)
-        #expect(try MigrationShop.json(json, "error.code") == "disk_full")
-        try migrate(words + ["--backup"], in: shop, blocks: 16).expectError("file size limit")
-        try migrate(words + ["--dry-run"], in: shop, blocks: 600).expectExit(1)
-        let names = TemporaryFolder.names(in: shop.folder.path).sorted()
-        #expect(names == ["migrations", "shop.moonpool", "shop.moonpool-lock"], "\(names)")
-        try shop.expectValues(["store.schema_version": "1", "#store:objects 'Person'": "5"])
-        try Tool.run(["check", shop.store]).expectSuccess()
-        try shop.migrate("up").expectSuccess()
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
     @Test func `scripts can migrate, report and revert`() throws {
         let shop = try MigrationShop()
-        let outcome = try run(
+        try run(
             """
             local migrate, path, dir = moonpool.migrate, arg[1], { dir = "migrations" }
             local first = migrate.up(path, { dir = "migrations", to = 1 })
@@ -28,9 +28,8 @@ import Testing
             local down = migrate.down(path, dir)
             assert(down.down.name == "names")
             print(migrate.status(path, dir).schema_version)
-            """, shop)
-        #expect(outcome.error == "")
-        #expect(outcome.output == "1\n")
+            """, shop
+        ).expectOutput("1\n", error: "")
     }
 
     @Test func `an open store of the script is migrated`() throws {
@@ -162,16 +161,15 @@ import Testing
     ])
     func `a script that has changed its globals can migrate`(change: String) throws {
         let shop = try MigrationShop()
-        let outcome = try run(
+        try run(
             """
             local migrate, path, print, dir = moonpool.migrate, arg[1], print, { dir = "migrations" }
             \(change)
             local before = rawget(_G, "require")
             migrate.up(path, dir)
             print(migrate.check(path, dir), #migrate.test("migrations").tests, rawget(_G, "require") == before)
-            """, shop)
-        #expect(outcome.error == "")
-        #expect(outcome.output == "0\t4\ttrue\n")
+            """, shop
+        ).expectOutput("0\t4\ttrue\n", error: "")
     }
 
     @Test func `failing migration tests report their location`() throws {

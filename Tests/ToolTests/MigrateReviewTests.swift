@@ -307,8 +307,7 @@ import Testing
                 "-e",
                 "local s = moonpool.open(arg[1]) s:begin_write() print 'held' io.flush() while true do end",
                 "-", shop.store,
-            ], in: shop.folder.path)
-        try writer.wait { writer.output.contains("held") }
+            ], in: shop.folder.path, until: "held")
         return writer
     }
 

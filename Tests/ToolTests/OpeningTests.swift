@@ -6,10 +6,9 @@ import Testing
     @Test func `A CSV file opens as a store in memory`() throws {
         let folder = try TemporaryFolder()
         _ = try folder.write("name,age\nRex,3\nFido,5\n", to: "my-dogs.csv")
-        let outcome = try Tool.run(
-            ["my-dogs.csv"], input: "print(store:objects('MyDogs'):sum('age'))\n", in: folder.path)
-        #expect(outcome.error == "")
-        #expect(outcome.output == "imported my-dogs.csv: 2 MyDogs\n8\n")
+        try Tool.run(
+            ["my-dogs.csv"], input: "print(store:objects('MyDogs'):sum('age'))\n", in: folder.path
+        ).expectOutput("imported my-dogs.csv: 2 MyDogs\n8\n", error: "")
     }
 
     @Test(arguments: ["dogs.json", "dogs.jsonl"])
@@ -20,9 +19,8 @@ import Testing
             name.hasSuffix("l")
                 ? rows.joined(separator: "\n") : "[" + rows.joined(separator: ",") + "]", to: name)
         _ = try folder.write("print(#store:objects 'Dogs', ...)", to: "count.lua")
-        let outcome = try Tool.run([name, "count.lua", "x"], in: folder.path)
-        #expect(outcome.error == "")
-        #expect(outcome.output == "imported \(name): 2 Dogs\n2\tx\n")
+        try Tool.run([name, "count.lua", "x"], in: folder.path).expectOutput(
+            "imported \(name): 2 Dogs\n2\tx\n", error: "")
     }
 
     @Test func `An export opens with its classes`() throws {
@@ -64,9 +62,8 @@ import Testing
         _ = try folder.write(
             "store:define { Dog = { name = 'string' } } print(#store:objects 'Dog', arg[0], arg[1], ...)",
             to: "script.lua")
-        let outcome = try Tool.run(["zoo.moonpool", "script.lua", "a"], in: folder.path)
-        #expect(outcome.error == "")
-        #expect(outcome.output == "0\tscript.lua\ta\ta\n")
+        try Tool.run(["zoo.moonpool", "script.lua", "a"], in: folder.path).expectOutput(
+            "0\tscript.lua\ta\ta\n", error: "")
     }
 
     @Test func `Options before and after a store are accepted`() throws {
@@ -80,8 +77,7 @@ import Testing
             ["zoo.moonpool", "-e", "print(#store:objects 'Dog')"],
             ["-e", "n = #store:objects 'Dog'", "zoo.moonpool", "-e", "print(n)"],
         ] {
-            let outcome = try Tool.run(words, in: folder.path).expectSuccess()
-            #expect(outcome.output == "0\n", "\(words): \(outcome.error)")
+            try Tool.run(words, in: folder.path).expectOutput("0\n")
         }
         let script = try Tool.run(
             ["dogs.csv", "--read-only", "-e", "n = #store:objects 'Dogs'", "script.lua", "-e"],

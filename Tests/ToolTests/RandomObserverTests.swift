@@ -25,8 +25,8 @@ import Testing
         // third process only writes.
         let observers = try [[observer, observer], [observer]].enumerated().map { index, scripts in
             let process = try Subprocess(
-                Tool.path, ["run"] + scripts + [writer], environment: variables(seed + index))
-            try process.wait { process.output.contains("ready") }
+                Tool.path, ["run"] + scripts + [writer], environment: variables(seed + index),
+                until: "ready")
             return process
         }
         let alone = try Subprocess(Tool.path, [writer], environment: variables(seed + 7))
@@ -89,8 +89,7 @@ import Testing
                   io.flush()
                 end
                 """, to: "writer.lua")
-        let observing = try Subprocess(Tool.path, [observer, store])
-        try observing.wait { observing.output.contains("ready") }
+        let observing = try Subprocess(Tool.path, [observer, store], until: "ready")
         for _ in 1...5 {
             let process = try Subprocess(Tool.path, [writer, store])
             let enough = Int.random(in: 1...40)

@@ -40,8 +40,8 @@ import Testing
     @Test func `A script that was started with the quit signal ignored ignores it`() throws {
         let code = "print 'runs' io.stdout:flush() while true do end"
         let script = try Subprocess(
-            "/bin/sh", ["-c", "trap '' QUIT; exec \"$0\" -e \"$1\"", Tool.path, code])
-        try script.wait { script.output.contains("runs") }
+            "/bin/sh", ["-c", "trap '' QUIT; exec \"$0\" -e \"$1\"", Tool.path, code], until: "runs"
+        )
         script.send(SIGQUIT)
         script.send(SIGTERM)
         #expect(try script.finish().exitCode != 128 + SIGQUIT)

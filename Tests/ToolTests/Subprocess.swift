@@ -13,9 +13,10 @@ final class Subprocess {
     private var isReaped = false
     private var undecoded: [Int32: [UInt8]] = [:]
 
+    /// Starts a process, and waits until its output contains a text.
     init(
         _ program: String, _ arguments: [String], in folder: String = "/",
-        environment: [String: String] = [:], input: String = ""
+        environment: [String: String] = [:], input: String = "", until text: String? = nil
     ) throws {
         // The tool must not read the settings of the user who runs the tests.
         var variables = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8"]
@@ -31,6 +32,7 @@ final class Subprocess {
         precondition(bytes.count < 60_000)
         if !bytes.isEmpty { _ = write(child.input, bytes, bytes.count) }
         close(child.input)
+        if let text { try wait { output.contains(text) } }
     }
 
     /// Only one process starts at a time, because a child that inherits the pipe of another child keeps its streams

@@ -28,6 +28,16 @@ enum Tool {
             expectExit(0, at: location)
         }
 
+        /// Expects the exit code 0, and what the tool has written.
+        func expectOutput(
+            _ text: String, error expected: String? = nil,
+            at location: SourceLocation = #_sourceLocation
+        ) {
+            expectSuccess(at: location)
+            #expect(output == text, "\(error)", sourceLocation: location)
+            #expect(error == expected ?? error, sourceLocation: location)
+        }
+
         /// Expects an exit code, and texts in the standard error.
         @discardableResult  // because many callers need only the failure
         func expectError(

@@ -132,19 +132,6 @@ import Testing
         #expect(wrong.error.contains("--order: expected path or path desc, got 'age down'"))
     }
 
-    @Test func `invalid rows are skipped on request, and the others are imported`() throws {
-        let folder = try TemporaryFolder()
-        let rows = try folder.write("id,age\n1,3\nx,4\n3,5\n", to: "dogs.csv")
-        let store = folder.path + "/zoo.moonpool"
-        let good = try folder.write("id,age\n9,9\n", to: "first.csv")
-        _ = try Tool.run(["import", store, good, "--class", "Dog"])
-        let rejects = folder.path + "/rejects.jsonl"
-        let outcome = try Tool.run(["import", store, rows, "--class", "Dog", "--skip-bad", rejects])
-        #expect(outcome.output.contains("2 created, 0 updated, 1 rejected"))
-        #expect(try contents(of: rejects) == "id,age\nx,4\n")
-        #expect(try contents(of: rejects + ".reasons.jsonl").contains("\"line\":3,\"column\":1"))
-    }
-
     @Test func `scripts encode, decode, export and import`() throws {
         let outcome = try Tool.run(
             script: """

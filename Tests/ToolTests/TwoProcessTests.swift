@@ -33,8 +33,7 @@ import Testing
                   store:write(function() store:create("Entry", { id = id, writer = "other" }) end)
                 end
                 """, to: "writer.lua")
-        let observing = try Subprocess(Tool.path, [observer, store])
-        try observing.wait { observing.output.contains("ready") }
+        let observing = try Subprocess(Tool.path, [observer, store], until: "ready")
         try Tool.run([writer, store]).expectSuccess()
         let outcome = try observing.finish().expectSuccess()
         #expect(outcome.lines == ["ready", "seen 50"])
@@ -67,10 +66,8 @@ import Testing
               store:write(function() store:object("Entry", 1).text = ("x"):rep(50000 + n) end)
             end
             """, to: "writer.lua")
-        let residing = try Subprocess(Tool.path, [resident, store])
-        try residing.wait { residing.output.contains("ready") }
-        let reading = try Subprocess(Tool.path, [reader, store])
-        try reading.wait { reading.output.contains("ready") }
+        let residing = try Subprocess(Tool.path, [resident, store], until: "ready")
+        let reading = try Subprocess(Tool.path, [reader, store], until: "ready")
         try reading.kill()
         for _ in 0..<4 {
             try Tool.run([writer, store]).expectSuccess()
@@ -119,8 +116,7 @@ import Testing
               store:close()
             end
             """, to: "opener.lua")
-        let writing = try Subprocess(Tool.path, [writer, store, durability])
-        try writing.wait { writing.output.contains("ready") }
+        let writing = try Subprocess(Tool.path, [writer, store, durability], until: "ready")
         for _ in 0..<3 {
             try Tool.run([opener, store]).expectSuccess()
         }
@@ -153,8 +149,7 @@ import Testing
                 local ok, err = pcall(store.begin_write, store)
                 print(ok, err.code, err.message)
                 """, to: "user.lua")
-        let using = try Subprocess(Tool.path, [user, old])
-        try using.wait { using.output.contains("ready") }
+        let using = try Subprocess(Tool.path, [user, old], until: "ready")
         let newcomer = try folder.write(
             "assert(\(change)) print(pcall(moonpool.open, arg[2]))", to: "newcomer.lua")
         let outcome = try Tool.run([newcomer, new, old])
@@ -200,8 +195,7 @@ import Testing
             local same = { Dog = { id = "int primary", name = "string", age = "string?" } }
             print(code(function() moonpool.open { path = arg[1], schema = same } end))
             """, to: "user.lua")
-        let using = try Subprocess(Tool.path, [user, store])
-        try using.wait { using.output.contains("ready") }
+        let using = try Subprocess(Tool.path, [user, store], until: "ready")
         let migrated = try Tool.run([
             "-e",
             """
@@ -220,30 +214,5 @@ import Testing
                 "ready", "error\tunknown_property\tunknown_property", "dog 1\t1\t2",
                 "version_too_low",
             ], "\(outcome.error)")
-    }
-
-    @Test func `writers of several processes alternate and lose nothing`() throws {
-        let folder = try TemporaryFolder()
-        let store = folder.path + "/shared.moonpool"
-        let writer = try folder.write(
-            Self.schema + """
-                for _ = 1, 100 do
-                  store:write(function()
-                    store:create("Entry", { id = #store:objects "Entry" + 1, writer = arg[2] })
-                  end)
-                end
-                """, to: "writer.lua")
-        let writers = try (1...3).map { try Subprocess(Tool.path, [writer, store, "\($0)"]) }
-        for process in writers {
-            try process.finish().expectSuccess()
-        }
-        let counted = try Tool.run([
-            "-e",
-            """
-            local store = moonpool.open("\(store)")
-            print(#store:objects "Entry", store:objects("Entry"):max "id")
-            """,
-        ])
-        #expect(counted.output == "300\t300\n", "\(counted.error)")
     }
 }

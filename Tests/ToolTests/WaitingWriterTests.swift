@@ -18,14 +18,16 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func start(_ name: String, _ script: String) throws -> Subprocess {
-        try Subprocess(
-            Tool.path, [folder.write(Self.schema + script, to: name + ".lua"), store, sign])
+    private func start(
+        _ name: String, _ script: String, until text: String? = nil
+    ) throws -> Subprocess {
+        let path = try folder.write(Self.schema + script, to: name + ".lua")
+        return try Subprocess(Tool.path, [path, store, sign], until: text)
     }
 
     /// A process with an open write, until the test signals it.
     private func holder() throws -> Subprocess {
-        let process = try start(
+        try start(
             "holder",
             """
             store:begin_write()
@@ -33,9 +35,7 @@ import Testing
             print "writing" io.flush()
             moonpool.wait_until(function() return io.open(arg[2]) end)
             store:commit_write()
-            """)
-        try process.wait { process.output.contains("writing") }
-        return process
+            """, until: "writing")
     }
 
     private func giveSign() throws { _ = try folder.write("", to: "go") }
@@ -83,8 +83,7 @@ import Testing
         throws
     {
         let holder = try holder()
-        let waiter = try start("waiter", Self.waiter)
-        try waiter.wait { waiter.output.contains("ticking") }
+        let waiter = try start("waiter", Self.waiter, until: "ticking")
         if isKilled {
             holder.send(SIGKILL)
         } else {
@@ -97,8 +96,7 @@ import Testing
 
     @Test func `Ctrl-C ends a script with queued writes while another process writes`() throws {
         let holder = try holder()
-        let waiter = try start("waiter", Self.waiter)
-        try waiter.wait { waiter.output.contains("ticking") }
+        let waiter = try start("waiter", Self.waiter, until: "ticking")
         waiter.send(SIGINT)
         try waiter.finish().expectExit(130)
         try giveSign()
@@ -144,8 +142,7 @@ import Testing
             print "waiting" io.flush()
             \(wait)
             print "not reached"
-            """)
-        try waiter.wait { waiter.output.contains("waiting") }
+            """, until: "waiting")
         waiter.send(SIGINT)
         let outcome = try waiter.finish().expectExit(130)
         #expect(outcome.lines == ["waiting"])
@@ -169,8 +166,7 @@ import Testing
               print(#store:objects "Entry")
               create(3, "now")
             end)
-            """)
-        try waiter.wait { waiter.output.contains("waiting") }
+            """, until: "waiting")
         if isKilled { holder.send(SIGKILL) } else { try giveSign() }
         #expect(try expectSuccess(waiter) == ["waiting", isKilled ? "0" : "1"])
         #expect(try entries() == (isKilled ? "" : "0holder ") + "3now 1queued 2queued")

@@ -32,8 +32,7 @@ import Testing
     func `changes of other processes are printed as text until a signal`(signal: Int32) throws {
         let folder = try TemporaryFolder()
         let store = try makeStore(folder)
-        let watch = try Subprocess(Tool.path, ["watch", store])
-        try watch.wait { watch.output.contains("at version") }
+        let watch = try Subprocess(Tool.path, ["watch", store], until: "at version")
         // The writes run one after the other; otherwise they may be reported together.
         for (code, sign) in zip(Self.changes.split(separator: "\n"), ["+", "~", "-"]) {
             try change(folder, store, String(code))
@@ -54,8 +53,8 @@ import Testing
     @Test func `with a query, only its objects are printed`() throws {
         let folder = try TemporaryFolder()
         let store = try makeStore(folder)
-        let watch = try Subprocess(Tool.path, ["watch", store, "Dog where age > 3", "--json"])
-        try watch.wait { watch.output.contains("$changes") }
+        let watch = try Subprocess(
+            Tool.path, ["watch", store, "Dog where age > 3", "--json"], until: "$changes")
         for code in Self.changes.split(separator: "\n") {
             try change(folder, store, String(code))
         }
@@ -70,8 +69,7 @@ import Testing
     @Test func `the JSON Lines of watch can be replayed`() throws {
         let folder = try TemporaryFolder()
         let store = try makeStore(folder)
-        let watch = try Subprocess(Tool.path, ["watch", "--json", store])
-        try watch.wait { watch.output.contains("$changes") }
+        let watch = try Subprocess(Tool.path, ["watch", "--json", store], until: "$changes")
         try change(folder, store, Self.changes)
         try change(
             folder, store,
