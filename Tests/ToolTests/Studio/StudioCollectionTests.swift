@@ -28,8 +28,7 @@ extension StudioPageTests {
                 store:create("Box", { id = 1, marks = { 3, moonpool.null, 5 }, tags = { "calm" }, notes = { food = "5", size = 2 },
                   friends = { store:object("Person", "Ann"), store:object("Person", "Ben") } })
                 """)
-            let (studio, browser) = try open(["box.moonpool", "--open-to", "Box"], in: folder)
-            attempt(studio, browser) {
+            try attempt(open(["box.moonpool", "--open-to", "Box"], in: folder)) { browser in
                 func cell(_ column: Int) -> String { "cells(one('row', 'Box 1'))[\(column)]" }
                 func finish() throws {
                     try browser.expect("all('dialog').length", "0")
@@ -110,8 +109,7 @@ extension StudioPageTests {
         @Test func `a collection that another process changed is never overwritten`() throws {
             let folder = try TemporaryFolder()
             try Self.change(folder, "store:create('Box', { id = 1, tags = { 'calm' } })")
-            let (studio, browser) = try open(["box.moonpool", "--open-to", "Box"], in: folder)
-            attempt(studio, browser) {
+            try attempt(open(["box.moonpool", "--open-to", "Box"], in: folder)) { browser in
                 try browser.run("one('grid').focus()")
                 try browser.type(Browser.right + Browser.right + Browser.enter)
                 try browser.expect("one('textbox', 'Element 1')?.value", "calm")
@@ -132,8 +130,7 @@ extension StudioPageTests {
         @Test func `a script adds a panel, which follows the store and has a button`() throws {
             let folder = try TemporaryFolder()
             try folder.write(contents(of: "\(Tool.root)/examples/studio.lua"), to: "kennel.lua")
-            let (studio, browser) = try open([], in: folder, needsRows: false)
-            attempt(studio, browser) {
+            try attempt(open([], in: folder, needsRows: false)) { browser in
                 try enter("dofile 'kennel.lua'", in: browser)
                 try browser.expect("all('tab').map(nameOf).at(-1)", "Kennel")
                 try browser.run("one('tab', 'Kennel').click()")

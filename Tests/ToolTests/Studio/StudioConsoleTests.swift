@@ -8,10 +8,7 @@ extension StudioPageTests {
         func `the console runs entries as the prompt, with the output of the observers they call`()
             throws
         {
-            let folder = try TemporaryFolder()
-            try makeZoo(folder, 40)
-            let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
-            attempt(studio, browser) {
+            try withZoo(["zoo.moonpool", "--open-to", "Dog"], count: 40) { folder, browser in
                 func output(_ number: Int) -> String {
                     "one('article', 'Entry \(number)')?.lastChild.textContent"
                 }
@@ -74,10 +71,7 @@ extension StudioPageTests {
         @Test func `the page stops an endless observer, and a page that opens meanwhile does too`()
             throws
         {
-            let folder = try TemporaryFolder()
-            try makeZoo(folder, 5)
-            let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
-            attempt(studio, browser) {
+            try withZoo(["zoo.moonpool", "--open-to", "Dog"], count: 5) { folder, browser in
                 let busy = "text('status', 'Connection')"
                 try enter(
                     "token = store:objects('Dog'):observe(function(c) if c.type == 'update' then while true do end end end)",

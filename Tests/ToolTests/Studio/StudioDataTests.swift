@@ -75,11 +75,7 @@ extension StudioPageTests {
         }
 
         @Test func `filters, their errors, completions and sorting`() throws {
-            let folder = try TemporaryFolder()
-            try makeZoo(folder)
-            let (studio, browser) = try open(
-                ["zoo.moonpool", "--open-to", "Dog where age > 3"], in: folder)
-            attempt(studio, browser) {
+            try withZoo(["zoo.moonpool", "--open-to", "Dog where age > 3"]) { _, browser in
                 try browser.expect("one('combobox', 'Filter').value", "age > 3")
                 try browser.expect("text('status', 'Rows').endsWith(' of 812 objects')", "true")
                 try browser.run(
@@ -143,10 +139,7 @@ extension StudioPageTests {
         }
 
         @Test func `links, backlinks and the inspector lead to objects and back`() throws {
-            let folder = try TemporaryFolder()
-            try makeZoo(folder)
-            let (studio, browser) = try open(["zoo.moonpool"], in: folder)
-            attempt(studio, browser) {
+            try withZoo(["zoo.moonpool"]) { folder, browser in
                 try browser.expect("text('complementary', 'Object').startsWith('Dog 1')", "true")
                 try browser.run("one('row', 'Dog 1').querySelector('a').click()")
                 try browser.expect("selected()[0]", "Person Ben")
@@ -173,10 +166,7 @@ extension StudioPageTests {
         }
 
         @Test func `the keyboard, columns, any row and the export`() throws {
-            let folder = try TemporaryFolder()
-            try makeZoo(folder)
-            let (studio, browser) = try open(["zoo.moonpool"], in: folder)
-            attempt(studio, browser) {
+            try withZoo(["zoo.moonpool"]) { _, browser in
                 try browser.run("one('grid').focus()")
                 try browser.type("g", holding: Browser.control)
                 try browser.expect("all('dialog', 'Go to row').length", "1")
@@ -237,9 +227,9 @@ extension StudioPageTests {
                     """,
                 ], in: folder.path
             ).expectSuccess()
-            let (studio, browser) = try open(
-                ["many.moonpool"], in: folder, needsRows: false)
-            attempt(studio, browser) {
+            try attempt(
+                open(["many.moonpool"], in: folder, needsRows: false)
+            ) { browser in
                 let links = "all('link').map(nameOf)"
                 let nodes =
                     "(() => { let n = 0; const all = document.createTreeWalker(document); while (all.nextNode()) n++; return n <= 5000 })()"
@@ -268,10 +258,7 @@ extension StudioPageTests {
         }
 
         @Test func `the selected object is copied with the keyboard`() throws {
-            let folder = try TemporaryFolder()
-            try makeZoo(folder, 3)
-            let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
-            attempt(studio, browser) {
+            try withZoo(["zoo.moonpool", "--open-to", "Dog"], count: 3) { _, browser in
                 try browser.run("one('grid').focus()")
                 try browser.type(Browser.down)
                 try browser.expect("text('complementary', 'Object').startsWith('Dog 2')", "true")
@@ -313,8 +300,7 @@ extension StudioPageTests {
             let folder = try TemporaryFolder()
             try change(
                 folder, "for i = 1, 300000 do store:create('Toy', { label = 'toy ' .. i }) end")
-            let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Toy"], in: folder)
-            attempt(studio, browser) {
+            try attempt(open(["zoo.moonpool", "--open-to", "Toy"], in: folder)) { browser in
                 try browser.expect("rows().map(nameOf)[0]", "Toy #0")
                 try browser.expect("one('grid').scrollHeight < 8100000", "true")
                 for row in [300_000, 150_001, 2, 299_999] {
@@ -349,8 +335,7 @@ extension StudioPageTests {
                 end)
                 """#
             try Tool.run(["-e", script], in: folder.path).expectSuccess()
-            let (studio, browser) = try open(["zoo.moonpool"], in: folder)
-            attempt(studio, browser) {
+            try attempt(open(["zoo.moonpool"], in: folder)) { browser in
                 try browser.expect("rows().length", "2")
                 try browser.expect("cells(rows()[0])[0].startsWith('<img src=x')", "true")
                 try browser.expect(
@@ -384,11 +369,8 @@ extension StudioPageTests {
         }
 
         @Test func `a store that is shown read-only has no elements that write`() throws {
-            let folder = try TemporaryFolder()
-            try makeZoo(folder, 3)
-            let (studio, browser) = try open(
-                ["zoo.moonpool", "--open-to", "Dog", "--read-only"], in: folder)
-            attempt(studio, browser) {
+            try withZoo(["zoo.moonpool", "--open-to", "Dog", "--read-only"], count: 3) {
+                _, browser in
                 try browser.expect("text('status', 'Access')", "read-only")
                 for name in ["Add object", "Delete objects", "Undo", "Redo", "Import"] {
                     try browser.expect("all('button', '\(name)').length", "0")

@@ -8,10 +8,7 @@ extension StudioPageTests {
         func `a cell is edited in one transaction, and never over the value of another process`()
             throws
         {
-            let folder = try TemporaryFolder()
-            try makeZoo(folder, 20)
-            let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
-            attempt(studio, browser) {
+            try withZoo(["zoo.moonpool", "--open-to", "Dog"], count: 20) { folder, browser in
                 let age = "cells(one('row', 'Dog 1'))[2]"
                 try browser.run("one('grid').focus()")
                 try browser.type(Browser.right + Browser.right + Browser.enter)
@@ -123,8 +120,7 @@ extension StudioPageTests {
             let folder = try TemporaryFolder()
             try makeZoo(folder, 20)
             try change(folder, "store:object('Dog', 1).name = 'a\\rb'")
-            let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
-            attempt(studio, browser) {
+            try attempt(open(["zoo.moonpool", "--open-to", "Dog"], in: folder)) { browser in
                 // A text that a field cannot show.
                 let version = try value(folder, "store.version")
                 try browser.run("one('grid').focus()")
@@ -185,10 +181,7 @@ extension StudioPageTests {
         }
 
         @Test func `objects are added, linked, deleted, and all of it is undone`() throws {
-            let folder = try TemporaryFolder()
-            try makeZoo(folder, 20)
-            let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
-            attempt(studio, browser) {
+            try withZoo(["zoo.moonpool", "--open-to", "Dog"], count: 20) { folder, browser in
                 let options = "all('option').filter((o) => o.closest('dialog')).map(nameOf)"
                 let owner = "cells(one('row', 'Dog 1'))[5]"
                 try browser.run("one('grid').focus()")

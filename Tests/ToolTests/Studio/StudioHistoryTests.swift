@@ -11,8 +11,7 @@ extension StudioPageTests {
             try change(folder, "store:object('Dog', 1).age = 50")
             try change(
                 folder, "store:object('Dog', 1).age = 51 store:delete(store:object('Dog', 2))")
-            let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
-            attempt(studio, browser) {
+            try attempt(open(["zoo.moonpool", "--open-to", "Dog"], in: folder)) { browser in
                 let age = "cells(one('row', 'Dog 1'))[2]"
                 let slider = "one('slider', 'Version')"
                 let changes =

@@ -11,8 +11,7 @@ extension StudioPageTests {
             try folder.write(
                 "{\"id\":900,\"name\":\"Pip\"}\n{\"id\":901,\"name\":\"Pop\",\"age\":\"old\"}\n",
                 to: "dogs.jsonl")
-            let (studio, browser) = try open(["zoo.moonpool"], in: folder)
-            attempt(studio, browser) {
+            try attempt(open(["zoo.moonpool"], in: folder)) { browser in
                 try browser.run("one('button', 'Import').click()")
                 try browser.expect("all('dialog', 'Import').length", "1")
                 try browser.choose(folder.path + "/vets.csv", in: "dialog input[type=file]")

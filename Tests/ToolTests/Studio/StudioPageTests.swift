@@ -68,6 +68,20 @@ enum StudioPageTests {
         }
     }
 
+    /// Runs steps in a page, whose program runs until their end.
+    static func attempt(_ page: Page, _ body: (Browser) throws -> Void) {
+        attempt(page.studio, page.browser) { try body(page.browser) }
+    }
+
+    /// Runs steps in the page of a store with this number of dogs.
+    static func withZoo(
+        _ arguments: [String], count: Int = 812, _ body: (TemporaryFolder, Browser) throws -> Void
+    ) throws {
+        let folder = try TemporaryFolder()
+        try makeZoo(folder, count)
+        try attempt(open(arguments, in: folder)) { try body(folder, $0) }
+    }
+
     /// Keeps the descriptions of changed cells in the variable `descriptions`: a cell has its description for three seconds.
     static func keepDescriptions(in browser: Browser) throws {
         try browser.run(

@@ -10,9 +10,9 @@ extension StudioPageTests {
             let folder = try TemporaryFolder()
             try makeZoo(folder, 20)
             try folder.make("migrations")
-            let (studio, browser) = try open(
-                ["zoo.moonpool", "--open-to", "schema"], in: folder, needsRows: false)
-            attempt(studio, browser) {
+            try attempt(
+                open(["zoo.moonpool", "--open-to", "schema"], in: folder, needsRows: false)
+            ) { browser in
                 try browser.expect(
                     "one('img', 'Schema diagram')?.getAttribute('aria-description').split('\\n')",
                     "Classes: Dog, Person, Toy.,Dog.owner → Person,Dog.toys → Toy")
@@ -78,9 +78,9 @@ extension StudioPageTests {
                         + "store:write(function() for i = 1, 3 do store:create('Dog', { id = i, age = i }) end end)",
                 ], in: folder.path
             ).expectSuccess()
-            let (studio, browser) = try open(
-                ["kennel.moonpool", "--open-to", "migrations"], in: folder, needsRows: false)
-            attempt(studio, browser) {
+            try attempt(
+                open(["kennel.moonpool", "--open-to", "migrations"], in: folder, needsRows: false)
+            ) { browser in
                 let rows =
                     "[...one('table', 'Migrations').tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent.split(' ')[0]).join(' '))"
                 try browser.expect("one('tab', 'Migrations').ariaSelected", "true")

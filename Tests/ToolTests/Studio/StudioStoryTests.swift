@@ -18,8 +18,7 @@ extension StudioPageTests {
             throws
         {
             let folder = try TemporaryFolder()
-            let (studio, browser) = try open([], in: folder, needsRows: false)
-            attempt(studio, browser) {
+            try attempt(open([], in: folder, needsRows: false)) { browser in
                 try browser.run("one('tab', 'Schema').click()")
                 try browser.expect("one('textbox', 'Schema').value.includes('return')", "true")
                 try Self.setSchema("return { Dog = { age = 'itn' } }", in: browser)
