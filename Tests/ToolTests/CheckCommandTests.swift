@@ -44,8 +44,7 @@ import Testing
         let common = "the last common commit of \(store) and \(copy) is version "
         #expect(same.output.contains(common))
         try write(store)
-        let ahead = try compare()
-        #expect(ahead.exitCode == 0 && ahead.output.contains("\(store) continues up to version"))
+        let ahead = try compare().expectSuccess("\(store) continues up to version")
         #expect(ahead.lines[1] == same.lines[1])
         try write(copy)
         let diverged = try compare().expectError("have diverged after version")

@@ -77,9 +77,7 @@ import Testing
         for name in ["people_test.lua", "0009_people_test.lua"] {
             let shop = try MigrationShop()
             try shop.write("return { after = function() end }", to: name)
-            let test = try shop.test().expectExit(1)
-            #expect(
-                test.output.contains("'\(name)' does not belong to a migration"), "\(test.output)")
+            try shop.test().expectExit(1, "'\(name)' does not belong to a migration")
             try shop.migrate("up").expectSuccess()
             try shop.migrate("check").expectExit(2)
         }

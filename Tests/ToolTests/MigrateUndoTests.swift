@@ -235,10 +235,8 @@ import Testing
             "local s = moonpool.open { path = arg[1], history = 2 } for i = 1, 200 do "
                 + "s:write(function() s:object('Person', 1).age = i end) end", "-", shop.store,
         ]).expectSuccess()
-        let undo = try shop.migrate("undo").expectSuccess()
-        #expect(
-            undo.output.contains("because the history of the store does not contain all of them"),
-            "\(undo.output)")
+        try shop.migrate("undo").expectSuccess(
+            "because the history of the store does not contain all of them")
         #expect(try shop.value("store:object('Person', 1).age") == "21")
         let kept = try Tool.run([
             "-e", "print(moonpool.open(arg[1]):object('Person', 1).age)", "-",
@@ -261,9 +259,8 @@ import Testing
         try shop.migrate("up").expectSuccess()
         try write(
             "s:create('P', { code = 'a', id = 2 }) s:create('P', { code = 'b', id = 3 })", shop)
-        let undo = try shop.migrate("undo").expectSuccess()
-        #expect(
-            undo.output.contains("not kept: 1 object of P: 'P' already has an object with code = "))
+        try shop.migrate("undo").expectSuccess(
+            "not kept: 1 object of P: 'P' already has an object with code = ")
         #expect(try shop.value("#store:objects('P') .. store:object('P', 'b').id") == "23")
         try Tool.run(["check", shop.store]).expectSuccess()
     }
@@ -274,8 +271,7 @@ import Testing
         try write(
             "s:object('Person', 1).phone = 'later' s:object('Person', 3).friend = s:object('Person', 1)",
             shop)
-        let undo = try shop.migrate("undo").expectSuccess()
-        #expect(undo.output.contains("not kept: 1 value of Person.phone"), "\(undo.output)")
+        try shop.migrate("undo").expectSuccess("not kept: 1 value of Person.phone")
         #expect(
             try shop.value("store:object('Person', 3).friend.name .. store.schema_version")
                 == "F1 L12")

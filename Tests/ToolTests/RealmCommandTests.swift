@@ -46,10 +46,8 @@ struct RealmCommandTests {
     @Test("stats, check and schema read a Realm file and create no file")
     func looking() throws {
         let kennel = try Kennel()
-        let stats = try Tool.run(["stats", kennel.path]).expectSuccess()
-        #expect(stats.output.contains("format          24"))
-        #expect(stats.output.contains("schema version  3"))
-        #expect(stats.output.contains("class_Dog"))
+        try Tool.run(["stats", kennel.path]).expectSuccess(
+            "format          24", "schema version  3", "class_Dog")
         let json = try Tool.run(["stats", kennel.path, "--json"])
         #expect(json.output.hasPrefix("{\"realm\":"))
         let check = try Tool.run(["check", kennel.path])

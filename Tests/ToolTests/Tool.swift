@@ -13,19 +13,20 @@ enum Tool {
 
         var lines: [String] { output.split(separator: "\n").map(String.init) }
 
-        /// Expects an exit code.
+        /// Expects an exit code, and texts in the output.
         @discardableResult  // because many callers need only the code
         func expectExit(
-            _ code: Int32, at location: SourceLocation = #_sourceLocation
+            _ code: Int32, _ texts: String..., at location: SourceLocation = #_sourceLocation
         ) -> Outcome {
-            #expect(exitCode == code, "\(output)\(error)", sourceLocation: location)
-            return self
+            expect(code, texts, in: output, at: location)
         }
 
-        /// Expects the exit code 0.
+        /// Expects the exit code 0, and texts in the output.
         @discardableResult  // because many callers need only the success
-        func expectSuccess(at location: SourceLocation = #_sourceLocation) -> Outcome {
-            expectExit(0, at: location)
+        func expectSuccess(
+            _ texts: String..., at location: SourceLocation = #_sourceLocation
+        ) -> Outcome {
+            expect(0, texts, in: output, at: location)
         }
 
         /// Expects the exit code 0, and what the tool has written.
@@ -43,10 +44,17 @@ enum Tool {
         func expectError(
             _ texts: String..., code: Int32 = 1, at location: SourceLocation = #_sourceLocation
         ) -> Outcome {
+            expect(code, texts, in: error, at: location)
+        }
+
+        private func expect(
+            _ code: Int32, _ texts: [String], in stream: String, at location: SourceLocation
+        ) -> Outcome {
+            #expect(exitCode == code, "\(output)\(error)", sourceLocation: location)
             for text in texts {
-                #expect(error.contains(text), "\(error)", sourceLocation: location)
+                #expect(stream.contains(text), "\(output)\(error)", sourceLocation: location)
             }
-            return expectExit(code, at: location)
+            return self
         }
     }
 

@@ -69,8 +69,7 @@ import Testing
     {
         let shop = try shop()
         let old = try observing(shop, 1)
-        let start = try shop.migrate("start", "--pace", "100").expectSuccess()
-        #expect(start.output.contains("programs of both versions"), "\(start.output)")
+        try shop.migrate("start", "--pace", "100").expectSuccess("programs of both versions")
         try old.wait(within: 20) { old.output.contains("schema\tboth\t1") }
         let new = try observing(shop, 2)
         try run(
@@ -95,8 +94,7 @@ import Testing
 
         let completing = try shop.start("complete", "--wait", "30")
         try old.kill()
-        let complete = try completing.finish(within: 30).expectSuccess()
-        #expect(complete.output.contains("backup: "), "\(complete.output)")
+        try completing.finish(within: 30).expectSuccess("backup: ")
         try new.wait(within: 20) { new.output.contains("schema\tcompleted\t2") }
         try shop.migrate("check").expectSuccess()
         try Tool.run(["check", shop.store]).expectSuccess()
@@ -150,11 +148,9 @@ import Testing
         let shop = try shop()
         try shop.migrate("start").expectSuccess()
         _ = try run(shop, version: 2, "store:write(function() store:create('Walk', {}) end)")
-        let abort = try shop.migrate("abort").expectSuccess()
-        #expect(abort.output.contains("lost: 1 object of Walk"), "\(abort.output)")
+        try shop.migrate("abort").expectSuccess("lost: 1 object of Walk")
         #expect(try shop.value("store.schema_version") == "1")
-        let again = try shop.migrate("abort")
-        #expect(again.exitCode == 0 && again.output.contains("names  not started"), "\(again)")
+        try shop.migrate("abort").expectSuccess("names  not started")
         try shop.write(
             "return { changes = { Dog = { size = 'double' } }, up = function(m) end }",
             to: "0002_names.lua")
@@ -172,10 +168,7 @@ import Testing
             #expect(try MigrationShop.json(again, field) == MigrationShop.json(complete, field))
         }
         try shop.write("return { changes = { Dog = { note = 'string' } } }", to: "0003_note.lua")
-        let pending = try shop.migrate("complete")
-        #expect(
-            pending.exitCode == 0 && pending.output.contains("0002 names  already complete"),
-            "\(pending)")
+        try shop.migrate("complete").expectSuccess("0002 names  already complete")
         let down = try shop.migrate("down", "--to", "2")
         #expect(down.exitCode == 0 && down.output == "nothing to revert\n", "\(down)")
         #expect(try MigrationShop.export(shop.store) == before)
@@ -225,8 +218,7 @@ import Testing
               store:delete(store:object("Dog", 2))
             end)
             """)
-        let undo = try shop.migrate("undo")
-        #expect(undo.exitCode == 0 && undo.output.contains("kept 1 commit"), "\(undo)")
+        try shop.migrate("undo").expectSuccess("kept 1 commit")
         func dogs(_ version: Int) throws -> String {
             try Tool.run([
                 "-e",
@@ -284,9 +276,9 @@ import Testing
         try run(
             shop, version: 1, "store:write(function() store:object('Dog', 7).first = 'bad' end)"
         ).expectSuccess()
-        let failed = try shop.migrate("start", "--pace", "100").expectExit(1)
+        let failed = try shop.migrate("start", "--pace", "100").expectExit(
+            1, "Dog id = 7: line 6: no name")
         #expect(!failed.output.contains("without 'down'"), "\(failed.output)")
-        #expect(failed.output.contains("Dog id = 7: line 6: no name"), "\(failed.output)")
         try run(shop, version: 1, "store:write(function() store:object('Dog', 7).first = 'F7' end)")
             .expectSuccess()
         try shop.migrate("start", "--pace", "100").expectSuccess()
@@ -343,12 +335,8 @@ import Testing
               each = { Dog = function(old, new) new.name = old.first end },
             }
             """, to: "0002_names.lua")
-        let start = try shop.migrate("start", "--pace", "100").expectSuccess()
-        #expect(
-            start.output.contains(
-                "without 'down', old programs see the default in Dog.first, Dog.last of new objects"
-            ),
-            "\(start.output)")
+        try shop.migrate("start", "--pace", "100").expectSuccess(
+            "without 'down', old programs see the default in Dog.first, Dog.last of new objects")
         try shop.migrate("start", "--pace", "100").expectSuccess()
         try shop.write(
             """
