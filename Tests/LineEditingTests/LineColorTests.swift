@@ -18,9 +18,7 @@ private typealias Key = PseudoTerminal.Key
         }
     }
 
-    @Test func `typed text is colored, and colored again when its meaning changes`()
-        throws
-    {
+    @Test func `typed text is colored, and colored again when its meaning changes`() throws {
         let session = try EditingSession(painter: Self.painter)
         try session.type("a 12 b")
         try session.terminal.wait(for: "the number") { $0.colors(of: 0, "36") == "12" }
@@ -36,10 +34,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test
-    func `wrapped lines, wide characters at the edge and entries of several lines have colors`()
-        throws
-    {
+    @Test func `wrapped lines, wide characters and entries of several lines have colors`() throws {
         let session = try EditingSession(columns: 20, painter: Self.painter)
         // The wide character would begin in the last column.
         let text = "'abcdefghijklmnop日本' 12345678901234567890 'é"
@@ -267,9 +262,8 @@ private typealias Key = PseudoTerminal.Key
     ///
     /// The text above the prompt is not compared: libedit can leave a space instead of a wide character, or an
     /// additional row, and a line that is entered before it is colored stays without colors.
-    @Test(arguments: 1...6) func `random keys show the same text as without colors`(seed: Int)
-        throws
-    {
+    @Test(arguments: 1...6)
+    func `random keys show the same text as without colors`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let columns = Int.random(in: 12...30, using: &random)
         let plain = try EditingSession(

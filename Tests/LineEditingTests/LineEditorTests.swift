@@ -85,11 +85,8 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test(arguments: 16...24) func `the editor prints above a line that ends near the right edge`(
-        _ length: Int
-    )
-        throws
-    {
+    @Test(arguments: 16...24)
+    func `the editor prints above a line that ends near the right edge`(_ length: Int) throws {
         let session = try EditingSession(columns: 20)
         let text = String(String(repeating: "abcdefghij", count: 3).prefix(length))
         try session.type(text)

@@ -62,9 +62,7 @@ private final class Gate: ScriptObject {
         #expect(await error { try await engine.run("return 1") }?.code == .closed)
     }
 
-    @Test func `an error type of the program keeps its code in Lua`()
-        async throws
-    {
+    @Test func `an error type of the program keeps its code in Lua`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         try await engine.open(.memory("error pets"), models: Pet.self)
         try engine.register("direct(n)") { (n: Int) throws -> Int in throw Refused(what: "\(n)") }
@@ -106,9 +104,7 @@ private final class Gate: ScriptObject {
         #expect((error as? ScriptFailure)?.underlying as? Plain == Plain())
     }
 
-    @Test func `a host function that exceeds a limit of its script receives an error with a code`()
-        async throws
-    {
+    @Test func `a host function beyond a limit of its script gets a code`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 8 << 20)), state: 0)
         try await engine.open(.memory("error pets"), models: Pet.self)
         let codes = Mutex<[ErrorCode]>([])

@@ -58,10 +58,7 @@ private struct Refused: Error, Equatable { let what: String }
         }
     }
 
-    @Test
-    func `due timers of a stopped run are called after it, each in its own run`()
-        async throws
-    {
+    @Test func `due timers of a stopped run are called after it, in a run each`() async throws {
         let reports = Mutex<[ScriptReport]>([])
         var configuration = ScriptConfiguration.sandboxed(
             limits: ScriptLimits(time: .seconds(1)))
@@ -277,9 +274,7 @@ private struct Refused: Error, Equatable { let what: String }
         }
     }
 
-    @Test func `an engine at its memory limit continues, and closes in order`()
-        async throws
-    {
+    @Test func `an engine at its memory limit continues, and closes in order`() async throws {
         let other = try ScriptEngine(.sandboxed)
         let engine = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 16 << 20)))
         try await engine.run(

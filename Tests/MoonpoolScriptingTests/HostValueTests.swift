@@ -246,9 +246,7 @@ private struct Tenant: Sendable, Equatable {
         #expect(message.contains("years"))
     }
 
-    @Test func `Codable values, dates and identifiers are converted in both directions`()
-        async throws
-    {
+    @Test func `Codable values, dates and identifiers are converted both ways`() async throws {
         let engine = try await engine("coded")
         let moment = Date(timeIntervalSince1970: 1_000_000)
         let identifier = UUID()

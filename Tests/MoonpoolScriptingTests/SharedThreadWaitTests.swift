@@ -143,9 +143,7 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
         for engine in engines { await engine.close() }
     }
 
-    @Test func `a time limit, a canceled task and a closed engine end a wait below another one`()
-        async throws
-    {
+    @Test func `a limit, a canceled task and a closed engine end a nested wait`() async throws {
         let limited = try engine(ScriptLimits(time: .milliseconds(200)))
         let canceled = try engine()
         let closed = try engine()
@@ -190,9 +188,7 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
         await second.close()
     }
 
-    @Test func `runs, timers and observers of an engine work while it waits below another one`()
-        async throws
-    {
+    @Test func `runs, timers and observers of an engine work in a nested wait`() async throws {
         let (first, second) = (try engine(), try engine())
         try await first.open(.memory("parcels of a waiting engine"), models: Parcel.self)
         let waiting = Task {
@@ -308,9 +304,7 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
         await engine.close()
     }
 
-    @Test func `engines that wait, fail, are stopped and are closed in any order all end`()
-        async throws
-    {
+    @Test func `engines that wait, fail, are stopped and are closed all end`() async throws {
         let engines = try (0..<40).map { _ in try engine(ScriptLimits(time: .milliseconds(80))) }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for (number, engine) in engines.enumerated() {

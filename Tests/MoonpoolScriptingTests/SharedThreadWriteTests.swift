@@ -99,9 +99,7 @@ import Testing
         #expect(threads.engineCount == 0)
     }
 
-    @Test func `a write that waits inside a write for its own thread ends with its time limit`()
-        async throws
-    {
+    @Test func `a write that waits for its own thread ends with its time limit`() async throws {
         let outer = try await engine()
         let inner = try await engine(ScriptLimits(time: .milliseconds(200)))
         try outer.register("write_elsewhere()") { () async throws in

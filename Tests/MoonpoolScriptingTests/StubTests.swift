@@ -35,9 +35,7 @@ private final class Box: ScriptObject {
         return stubs
     }
 
-    @Test func `functions are declared with the types of their parameters and results`()
-        async throws
-    {
+    @Test func `functions are declared with their parameters' and results' types`() async throws {
         let stubs = try await stubs { engine in
             try engine.register("add(a, b)") { (a: Int, b: Int?) in a + (b ?? 0) }
             try engine.register("shop.tax.of(price)") { (price: ScriptCoded<Price>) async in

@@ -37,9 +37,7 @@ import Testing
         return "| command | description |\n|---|---|\n" + rows.joined()
     }
 
-    @Test func `the page's table matches the declarations; scripts/reference regenerates it`()
-        throws
-    {
+    @Test func `the page's table matches the declarations; see scripts/reference`() throws {
         var page = try String(contentsOfFile: Self.path, encoding: .utf8)
         let start = try #require(page.range(of: "\n## Commands\n\n")?.upperBound)
         let end = try #require(page.range(of: "\n## Reloading\n")?.lowerBound)

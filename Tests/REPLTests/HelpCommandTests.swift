@@ -125,9 +125,7 @@ import Testing
         #expect(try session.run("help('\\255')").isEmpty == false)
     }
 
-    @Test func `functions of the prompt are in the catalog, and their examples have output`()
-        throws
-    {
+    @Test func `functions of the prompt are in the catalog, with output of examples`() throws {
         let session = try TestSession()
         _ = try session.run("1")
         let globals = try session.with { session -> Set<String> in

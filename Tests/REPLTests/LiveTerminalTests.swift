@@ -56,9 +56,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `an error in a handler shows its call stack, also after a stop`()
-        throws
-    {
+    @Test func `an error in a handler shows its call stack, also after a stop`() throws {
         let session = try TerminalSession(columns: 90)
         try session.run(Self.kennel)
         try session.run("function inner() return nope.x end")
@@ -89,10 +87,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test
-    func `the prompt follows the writes of handlers and timers, also below an unfinished line`()
-        throws
-    {
+    @Test func `the prompt follows the writes of handlers and timers`() throws {
         let session = try TerminalSession(columns: 90)
         try session.run(Self.kennel)
         try session.run("moonpool.after(0.05, function() add(1) add(2) end)")
@@ -163,9 +158,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `an observer without a name is found by its location, and shown while it runs`()
-        throws
-    {
+    @Test func `an observer without a name is found by its location while it runs`() throws {
         let session = try TestSession(columns: 200)
         _ = try session.run(Self.kennel)
         _ = try session.run(
@@ -273,9 +266,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(again.screen.text.contains("6 entries, 0 different"), "\(again.screen.text)")
     }
 
-    @Test func `output of a worker is labeled with its name and does not change the typed line`()
-        throws
-    {
+    @Test func `output of a worker is labeled and does not change the typed line`() throws {
         let session = try TerminalSession(columns: 90)
         try session.run(
             "w = moonpool.worker('cache', function() for i = 1, 3 do print('hello ' .. i) end end)")

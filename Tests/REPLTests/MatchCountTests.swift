@@ -104,10 +104,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(listing.contains("age   int"))
     }
 
-    @Test
-    func `The history shows the script and the process of each version, also of other processes`()
-        throws
-    {
+    @Test func `The history shows the script and the process of each version`() throws {
         let first = try TerminalSession(columns: 100)
         let path = first.folder.path + "/zoo.moonpool"
         try first.run(

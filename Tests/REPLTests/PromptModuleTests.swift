@@ -268,9 +268,7 @@ import Testing
         #expect(try session.with { $0.matchHint(for: ".watch Dog where age > 9") } == "0 of 0 Dog")
     }
 
-    @Test func `Every command has help and completion; its file is loaded when it first runs`()
-        throws
-    {
+    @Test func `Every command has help and completion, and is loaded when it runs`() throws {
         let session = try TestSession()
         func files() throws -> Set<String> {
             try session.with { Set($0.context.state.runtimeFiles.keys) }

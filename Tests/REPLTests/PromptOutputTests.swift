@@ -31,9 +31,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(log.count > 100 && !log.contains(0x1B) && !log.contains(0x01))
     }
 
-    @Test func `An attached prompt completes names of the script and has the user's history`()
-        throws
-    {
+    @Test func `An attached prompt completes names and has the user's history`() throws {
         let session = try TerminalSession(columns: 80)
         try session.run("'from the prompt'")
         #expect(try session.end() == 0)

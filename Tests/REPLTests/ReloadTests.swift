@@ -83,9 +83,7 @@ import Testing
         #expect(try session.run("add()") == "bb\tupdate")
     }
 
-    @Test func `observers that a failed run has released continue, and globals keep their values`()
-        throws
-    {
+    @Test func `observers released by a failed run continue, globals keep values`() throws {
         let observing = "token = dogs:observe(function(c) print('WORD', c.type) end)"
         try write("limit = 1\n" + observing.replacing("WORD", with: "old"))
         _ = try session.run("require 'kennel' store:refresh()")

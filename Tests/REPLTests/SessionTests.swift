@@ -265,9 +265,7 @@ import Testing
         #expect(try session.run("1").hasPrefix("1\n"))
     }
 
-    @Test func `a session completes names, members, classes and key paths without running code`()
-        throws
-    {
+    @Test func `a session completes names, members and key paths without running code`() throws {
         let session = try TestSession()
         _ = try session.run(Self.dogs)
         _ = try session.run(

@@ -199,9 +199,8 @@ final class TerminalSession {
         #expect(try session.terminal.exitCode() == 130)
     }
 
-    @Test(arguments: [SIGTERM, SIGHUP]) func `a busy loop ends with its terminal`(_ signal: Int32)
-        throws
-    {
+    @Test(arguments: [SIGTERM, SIGHUP])
+    func `a busy loop ends with its terminal`(_ signal: Int32) throws {
         let session = try TerminalSession()
         session.terminal.type("print('busy') while true do end\r")
         try session.terminal.wait(for: "the loop") { $0.lines.contains("busy") }

@@ -219,9 +219,7 @@ import Testing
         #expect(try session.run("5") == "value = 5")
     }
 
-    @Test func `exit and quit end the session unless they are variables, and help needs no dot`()
-        throws
-    {
+    @Test func `exit and quit end the session unless they are variables`() throws {
         for word in [".exit", "exit", "quit", "exit()", ".quit"] {
             let session = try TestSession()
             _ = try session.run(word)

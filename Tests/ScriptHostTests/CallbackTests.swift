@@ -141,9 +141,7 @@ import Testing
             ])
     }
 
-    @Test func `No operation in an observer on a worker crashes the script or damages a store`()
-        throws
-    {
+    @Test func `No operation in a worker's observer crashes or damages a store`() throws {
         let folder = try Folder()
         try run(
             """

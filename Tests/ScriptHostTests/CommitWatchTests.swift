@@ -36,9 +36,7 @@ import Testing
         return loop.wait(for: time) { store.version > before }
     }
 
-    @Test func `a watch receives the commit of a process that was killed before it could signal`()
-        throws
-    {
+    @Test func `a watch receives the commit of a process killed before its signal`() throws {
         let followed = try follow()
         defer { followed.close() }
         let process = try spawnHolding(path + "-lock")

@@ -88,9 +88,7 @@ import Testing
             ])
     }
 
-    @Test func `a message copies the change of an object's observer as a plain table`()
-        throws
-    {
+    @Test func `a message copies the change of an object's observer as a plain table`() throws {
         try run(
             """
             local w = moonpool.worker("w", function()
@@ -143,9 +141,7 @@ import Testing
             ])
     }
 
-    @Test func `a message resolves objects, collections and stores in the receiver's own store`()
-        throws
-    {
+    @Test func `a message resolves objects and collections in the receiver's store`() throws {
         try run(
             """
             local w = moonpool.worker("w", function(t)
@@ -174,10 +170,7 @@ import Testing
             ])
     }
 
-    @Test
-    func `an object that is deleted in the meantime arrives as nil, and a deleted one is refused`()
-        throws
-    {
+    @Test func `an object deleted on the way arrives as nil; a deleted one is refused`() throws {
         try run(
             """
             local w = moonpool.worker("w", function(name)

@@ -113,9 +113,7 @@ import Testing
         "w:join()", "moonpool.sleep(3600)", "moonpool.wait_until(function() return false end)",
         "local uv = require 'luv' uv.new_timer():start(3600000, 0, log) uv.run()",
     ])
-    func `a stopped wait does not return, even with a late signal`(
-        wait: String
-    ) throws {
+    func `a stopped wait does not return, even with a late signal`(wait: String) throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("idle", function() moonpool.on_message(print) end)

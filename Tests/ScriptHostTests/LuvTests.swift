@@ -13,9 +13,7 @@ enum Luv {
 /// Needs the Debian package lua-luv, which `scripts/setup` installs.
 @Suite(.enabled(if: Luv.isInstalled, "lua-luv is not installed"))
 struct LuvTests {
-    @Test func `an active handle keeps the script running, and is called between timers`()
-        throws
-    {
+    @Test func `an active handle keeps the script running, and is called between timers`() throws {
         let script = try expectScript(
             """
             local uv = require "luv"
@@ -79,9 +77,7 @@ struct LuvTests {
         #expect(script.log.sorted() == ["invalid_argument", "text"])
     }
 
-    @Test func `uv run runs the script's own loop, until no handle is active or uv stop`()
-        throws
-    {
+    @Test func `uv run runs the script's own loop, until no handle is active or uv stop`() throws {
         try expectScript(
             """
             local uv = require "luv"

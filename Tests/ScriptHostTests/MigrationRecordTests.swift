@@ -76,9 +76,7 @@ import Testing
     }
 
     /// Changes the entries of the record in the folder's store.
-    private func change(
-        _ folder: Folder, _ body: (inout MigrationLog.Entry) -> Void
-    ) throws {
+    private func change(_ folder: Folder, _ body: (inout MigrationLog.Entry) -> Void) throws {
         let store = try Store(
             StoreConfiguration(.file(folder.path + "/s")), scheduler: IdleScheduler())
         defer { store.close() }

@@ -82,9 +82,7 @@ import Testing
         #expect(script.log == (1...20).map { "\(100 + $0)" })
     }
 
-    @Test func `a token stays on its thread, and can end an observation that has not begun`()
-        throws
-    {
+    @Test func `a token stays on its thread, and ends an observation before its begin`() throws {
         let script = try run(
             """
             for i = 1, 20 do
@@ -167,10 +165,7 @@ import Testing
             """, logs: ["false", "false"])
     }
 
-    @Test
-    func `a remote observer receives the last call when its object is deleted`()
-        throws
-    {
+    @Test func `a remote observer receives the last call when its object is deleted`() throws {
         try run(
             """
             local observed = store:write(function()
@@ -202,10 +197,7 @@ import Testing
             """, logs: ["initial, list update 2 false, object deleted", "false"])
     }
 
-    @Test
-    func `a remote observer keeps the worker and the script running while the token is valid`()
-        throws
-    {
+    @Test func `a remote observer keeps worker and script running while it is valid`() throws {
         try run(
             """
             local brief = moonpool.worker("brief", function() moonpool.sleep(0.2) end)
@@ -278,9 +270,7 @@ import Testing
             """, logs: ["invalid_argument"])
     }
 
-    @Test func `a remote observer can write on the worker while the script observes the changes`()
-        throws
-    {
+    @Test func `a remote observer can write while the script observes the changes`() throws {
         try run(
             """
             local token = store:objects("Dog"):where("name == 'Rex'"):observe(function(change)

@@ -122,10 +122,7 @@ import Testing
         #expect(script.log == ["42", "read_only"])
     }
 
-    @Test
-    func `require searches all folders, and does not run a part of a module that is too long`()
-        throws
-    {
+    @Test func `require searches all folders, and refuses a module that is too long`() throws {
         let (first, second) = (try Folder(), try Folder())
         try first.write("no folder", to: "inner")
         #expect(mkdir(second.path + "/inner", 0o700) == 0)
@@ -197,9 +194,7 @@ import Testing
         "local x <close> = setmetatable({}, {__close = function() while true do end end})",
         "moonpool.after(0, function() setmetatable({}, {__gc = function() while true do end end}) collectgarbage() end)",
     ])
-    func `a finalizer that exceeds its time limit ends the script with code 124`(_ code: String)
-        throws
-    {
+    func `a finalizer beyond the time limit ends the script with code 124`(_ code: String) throws {
         try expectScript(code, limits: ScriptLimits(time: .milliseconds(50)), status: 124)
     }
 
@@ -216,9 +211,7 @@ import Testing
         #expect(script.reports.map(\.message) == ["the \(name) of 0.05 s was reached"])
     }
 
-    @Test func `finalizers that end in time when a script is closed do not change its code`()
-        throws
-    {
+    @Test func `finalizers that end in time when a script is closed keep its code`() throws {
         let script = try expectScript(
             "for i = 1, 5 do _G[i] = setmetatable({}, {__gc = function() log(i) end}) end",
             limits: ScriptLimits(time: .seconds(3600)), logs: ["5", "4", "3", "2", "1"])
@@ -232,9 +225,7 @@ import Testing
         "while true do pcall(moonpool.sleep, 1000) end",
         "moonpool.every(0, function() moonpool.sleep(0.001) end)",
     ])
-    func `a script that exceeds its total time ends with code 124 in any state`(_ code: String)
-        throws
-    {
+    func `a script beyond its total time ends with code 124 in any state`(_ code: String) throws {
         let script = try expectScript(
             code, limits: ScriptLimits(time: .seconds(3600), totalTime: .milliseconds(50)),
             status: 124)

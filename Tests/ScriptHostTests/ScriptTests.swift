@@ -39,9 +39,7 @@ import Testing
         #expect(script.finish() == 0)
     }
 
-    @Test func `a script ends with code 1 when its main part fails, without waiting for timers`()
-        throws
-    {
+    @Test func `a script whose main part fails ends with code 1, despite timers`() throws {
         try expectScript(
             "moonpool.after(3600, log) error('broken', 0)", status: 1, logs: ["error: broken"])
     }
@@ -111,17 +109,12 @@ import Testing
         ("moonpool.after(0, function() os.exit(5) end) moonpool.every(3600, log)", 5),
         ("moonpool.after(0, function() os.exit(6) end) moonpool.sleep(3600) log 'never'", 6),
     ])
-    func `a script ends immediately with the status of os.exit`(source: String, status: Int32)
-        throws
-    {
+    func `os.exit ends a script immediately with its status`(source: String, status: Int32) throws {
         let script = try expectScript(source, status: status)
         #expect(!script.log.contains("never"))
     }
 
-    @Test
-    func `a script reports an error of a timer with its location, continues and ends with code 1`()
-        throws
-    {
+    @Test func `a script reports an error of a timer and continues to code 1`() throws {
         let script = try expectScript(
             """
             moonpool.after(0, function() error 'broken' end)
@@ -148,11 +141,7 @@ import Testing
         #expect(script.reports.first?.message == "C stack overflow")
     }
 
-    @Test
-    func
-        `a script reports an invalid or failing moonpool.on_error with the error of the timer`()
-        throws
-    {
+    @Test func `a script reports an invalid or failing on_error, and the error`() throws {
         let fail = "moonpool.after(0, function() error('broken', 0) end)"
         let invalid = try expectScript("moonpool.on_error = 5 \(fail)", status: 1)
         #expect(

@@ -276,9 +276,7 @@ struct ServiceTests {
         end(script)
     }
 
-    @Test func `requests that wait for their answers take no more than their part of the memory`()
-        throws
-    {
+    @Test func `requests that wait for answers have a limited part of the memory`() throws {
         let server = try NatsServer()
         let account = MemoryAccount(limit: 1 << 20)
         let body = [UInt8](repeating: 0x31, count: 10_000)
@@ -315,10 +313,7 @@ struct ServiceTests {
         #expect(most.withLock { $0 } <= window + body.count)
     }
 
-    @Test
-    func `a service that drops requests reports it, and answers later ones on the same connection`()
-        throws
-    {
+    @Test func `a service that drops requests reports it, and answers later ones`() throws {
         let server = try NatsServer()
         let reports = Mutex<[String]>([])
         let held = Mutex<[any ReceivedRequest]>([])

@@ -151,9 +151,7 @@ import Testing
         }
     }
 
-    @Test func `a script keeps the write of an earlier entry when a later one is interrupted`()
-        throws
-    {
+    @Test func `a script keeps an earlier entry's write when a later one is interrupted`() throws {
         let script = try ScriptFixture(
             open.replacing("local store", with: "store") + "log 'ready'", isInteractive: true)
         #expect(script.logs("ready"))
@@ -189,9 +187,7 @@ import Testing
         #expect(script.finish() == 0)
     }
 
-    @Test func `an observer that sleeps later receives the commits that occurred in the meantime`()
-        throws
-    {
+    @Test func `an observer that sleeps later receives the commits of that time`() throws {
         try expectScript(
             """
             local schema = { Dog = { id = "int primary" } }
@@ -221,9 +217,7 @@ import Testing
             """, logs: ["1", "true"])
     }
 
-    @Test func `a delayed observer whose key path is removed is reported once, with its location`()
-        throws
-    {
+    @Test func `a delayed observer whose key path is removed is reported once`() throws {
         let script = try expectScript(
             """
             local store = moonpool.open { in_memory = "paced", schema = { Dog = { id = "int primary", age = "int" } } }
@@ -240,9 +234,7 @@ import Testing
         #expect(script.reports.allSatisfy { $0.source.contains("observer of script:") })
     }
 
-    @Test func `a commit that arrives inside an observer, newer than its version, is reported`()
-        throws
-    {
+    @Test func `a commit inside an observer, newer than its version, is reported`() throws {
         let script = try expectScript(
             """
             local store = moonpool.open { in_memory = "newer", schema = { Dog = { id = "int primary" } } }

@@ -35,9 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["store", "dogs", "store:objects('Dog'):where 'id > 0'", "rex", "rex.friends"])
-    func `a released token ends with the first collection`(
-        observed: String
-    ) throws {
+    func `a released token ends with the first collection`(observed: String) throws {
         try expectScript(
             open + """
                 store:define { Dog = { id = "int primary", name = "string", friends = "Dog[]" } }

@@ -118,9 +118,7 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `a worker keeps messages until there is a handler, which a later one replaces`()
-        throws
-    {
+    @Test func `a worker keeps messages until a handler, which a later one replaces`() throws {
         try expectScript(
             """
             local w = moonpool.worker("early", function()
@@ -207,9 +205,7 @@ import Testing
             ])
     }
 
-    @Test func `a worker reports an error of its main part to the parent, which ends with code 1`()
-        throws
-    {
+    @Test func `a worker's error in its main part ends the parent with code 1`() throws {
         let script = try expectScript(
             """
             local w = moonpool.worker("bad", function() error "broken" end)
@@ -222,9 +218,7 @@ import Testing
             script.reports.first?.traceback?.contains("script:1: in function <script:1>") == true)
     }
 
-    @Test func `a worker reports errors of its timers and handlers to the parent and continues`()
-        throws
-    {
+    @Test func `a worker reports errors of timers and handlers, and continues`() throws {
         let script = try expectScript(
             """
             local w = moonpool.worker("bad", function()

@@ -7,9 +7,7 @@ import Testing
         return "\(Tool.root)/\(catalog)/Architecture.md"
     }()
 
-    @Test func `the diagram and the table show the modules of the import check`()
-        throws
-    {
+    @Test func `the diagram and the table show the modules of the import check`() throws {
         let script = Tool.root + "/scripts/diagram"
         try Subprocess("/bin/bash", [script, "--check"], in: Tool.root).finish().expectSuccess()
     }

@@ -152,9 +152,7 @@ import Testing
         ("csv", "id,name\n3,ok\n4,\"x"), ("json", "[{\"id\": 3, \"name\": \"ok\"}, "),
         ("lua", "Dog {id = 3, name = 'ok'}\nDog {id = 4"),
     ])
-    func `an invalid or truncated input changes nothing`(
-        format: String, text: String
-    ) throws {
+    func `an invalid or truncated input changes nothing`(format: String, text: String) throws {
         try makeStore()
         let before = try export()
         let input = try folder.write(text, to: "input")

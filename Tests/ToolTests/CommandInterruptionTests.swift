@@ -98,9 +98,7 @@ import Testing
     }
 
     @Test(arguments: ["out.jsonl", "out.sqlite", "out.lua"])
-    func `an interrupted export keeps the existing file`(name: String)
-        throws
-    {
+    func `an interrupted export keeps the existing file`(name: String) throws {
         try makeStore(20_000)
         let file = try folder.write("before", to: name)
         let process = try Subprocess(Tool.path, ["export", store, file])

@@ -19,9 +19,8 @@ import Testing
     }
     private static let canHideProc = (try? withoutProc(["true"]).exitCode) == 0
 
-    @Test(.enabled(if: canHideProc)) func `the tool gets its arguments without a mounted /proc`()
-        throws
-    {
+    @Test(.enabled(if: canHideProc))
+    func `the tool gets its arguments without a mounted /proc`() throws {
         let outcome = try Self.withoutProc([Tool.path, "-e", "print('out', ...)"])
         #expect(outcome.output == "out\n", "\(outcome.error)")
         #expect(try Self.withoutProc([Tool.path, "--version"]).output.contains("Moonpool"))
@@ -29,9 +28,7 @@ import Testing
     }
 
     @Test(.enabled(if: canHideProc))
-    func `In-memory stores, past versions and backups work without a mounted /proc`()
-        throws
-    {
+    func `In-memory stores, past versions and backups work without a mounted /proc`() throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(
             """
@@ -120,9 +117,7 @@ import Testing
         #expect(count.output == "0\n")
     }
 
-    @Test func `a script gets the values of the table arg, and does not run without the table`()
-        throws
-    {
+    @Test func `a script gets the values of the table arg, and needs the table`() throws {
         let folder = try TemporaryFolder()
         let script = try folder.write("print(...)", to: "s.lua")
         try expectAsLua(["-e", "arg[1] = 100 arg[2] = {} arg[2] = nil", script, "x"])

@@ -120,9 +120,7 @@ import Testing
             ])
     }
 
-    @Test func `the example of packages keeps the objects in a store that can be opened again`()
-        throws
-    {
+    @Test func `the example of packages keeps the objects in a store for later`() throws {
         let folder = try TemporaryFolder()
         let store = folder.path + "/packages.moonpool"
         for _ in 0..<2 { #expect(try run([store]).exitCode == 0) }

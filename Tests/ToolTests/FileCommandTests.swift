@@ -229,9 +229,7 @@ import Testing
         #expect(outcome.output.hasPrefix("true"), "\(outcome.error)")
     }
 
-    @Test func `no command replaces a store, its log, a folder or a device with another file`()
-        throws
-    {
+    @Test func `no command replaces a store, its log, a folder or a device`() throws {
         try makeSparse()
         let other = folder.path + "/other.moonpool"
         try Tool.run(["backup", store, other]).expectSuccess()

@@ -78,9 +78,7 @@ import Testing
         try isWhole(shop.store)
     }
 
-    @Test func `a failed define keeps the script's schema, objects and observers`()
-        throws
-    {
+    @Test func `a failed define keeps the script's schema, objects and observers`() throws {
         let shop = try MigrationShop([Self.people])
         try shop.migrate("up").expectSuccess()
         let script = try shop.folder.write(

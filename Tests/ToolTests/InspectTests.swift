@@ -35,10 +35,7 @@ import Testing
             """, error: "")
     }
 
-    @Test
-    func `workers, sandboxed scripts, standard input and scripts of run have moonpool.inspect`()
-        throws
-    {
+    @Test func `workers, sandboxed scripts, input and scripts of run have inspect`() throws {
         let code = "print(moonpool.inspect { 1 })"
         let worker = "local w = moonpool.worker('w', function() \(code) end) w:join()"
         #expect(try Tool.run(script: worker).output == "{ 1 }\n")

@@ -17,9 +17,8 @@ struct InterruptedFileWorkTests {
     private static let testsAll = getenv("MOONPOOL_INTERRUPTIONS") != nil
     private static let count = 3
 
-    @Test(arguments: works) func `killed work leaves the state before or after it`(work: Work)
-        throws
-    {
+    @Test(arguments: works)
+    func `killed work leaves the state before or after it`(work: Work) throws {
         try interrupt(work, error: nil)
     }
 

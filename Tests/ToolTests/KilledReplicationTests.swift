@@ -28,9 +28,7 @@ struct KilledReplicationTests {
         try #require(outcome.error == "", "\(outcome.error)")
     }
 
-    @Test func `stores are identical after their publisher, follower and server were killed`()
-        throws
-    {
+    @Test func `stores are identical after publisher, follower and server were killed`() throws {
         let server = try NatsServer()
         let folder = try TemporaryFolder()
         let (zoo, copy) = (folder.path + "/zoo.moonpool", folder.path + "/copy.moonpool")

@@ -48,9 +48,7 @@ import Testing
         #expect(try shop.migrate("repair").lines == ["nothing to do"])
     }
 
-    @Test func `the schema version determines the applied migrations, and the next ones run`()
-        throws
-    {
+    @Test func `the schema version determines the applied migrations; the next run`() throws {
         let shop = try makeShop(version: 2)
         try shop.migrate("up").expectExit(1)
         let baseline = try shop.migrate("baseline").expectSuccess()

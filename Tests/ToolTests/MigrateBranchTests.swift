@@ -350,10 +350,7 @@ import Testing
         #expect(value.output == "+49 30\n", "\(value.error)")
     }
 
-    @Test
-    func `a new file with the number of an applied one is pending, the applied one withdrawn`()
-        throws
-    {
+    @Test func `a new file with the number of an applied one withdraws the latter`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         unlink(shop.migrations + "/0002_phone.lua")
         try shop.write(Self.mail, to: "0002_mail.lua")

@@ -83,9 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a migration that is too long, and tests that are, are refused, not run partially`()
-        throws
-    {
+    @Test func `a migration or tests that are too long are refused, not run partially`() throws {
         let (shop, tested) = (try MigrationShop(), try MigrationShop())
         try #require(truncate(shop.migrations + "/0003_ages.lua", (16 << 20) + 1) == 0)
         let long = try shop.migrate("up").expectExit(1)

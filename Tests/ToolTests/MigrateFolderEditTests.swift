@@ -34,9 +34,7 @@ import Testing
         try Tool.run(["migrate"] + arguments + ["--dir", "migrations"], in: shop.folder.path)
     }
 
-    @Test func `no command runs before an interrupted merge is finished by the same command`()
-        throws
-    {
+    @Test func `an interrupted merge is finished before any other command`() throws {
         let command = ["merge", "0002_phone.lua", "0003_phone.lua"]
         let (done, shop) = try (branches(), branches())
         let before = try content(done)
@@ -95,11 +93,7 @@ import Testing
         }
     }
 
-    @Test
-    func
-        `a whole schema that was renumbered behind another branch is refused before anything happens`()
-        throws
-    {
+    @Test func `a whole schema that was renumbered behind another branch is refused`() throws {
         let shop = try MigrationShop(["return { schema = { P = { id = 'int primary' } } }"])
         let mine =
             "return { schema = { P = { id = 'int primary', phone = 'string?' } }, down = function(m) end }"

@@ -80,9 +80,7 @@ import Testing
         #expect(lines[6] == "pending")
     }
 
-    @Test func `init, merge and squash are functions too, and init finishes after it was killed`()
-        throws
-    {
+    @Test func `init, merge and squash are functions too, and a killed init finishes`() throws {
         let shop = try MigrationShop()
         let outcome = try run(
             """

@@ -44,9 +44,7 @@ import Testing
           Animal = { name = "string", age = "int" } }
         """
 
-    @Test func `plan writes a valid script that keeps possibly renamed values`()
-        throws
-    {
+    @Test func `plan writes a valid script that keeps possibly renamed values`() throws {
         let world = try World()
         let plan = try world.run("plan", Self.after).expectSuccess(
             #"m:rename_property("Person", "surname", "last_name")  -- RENAMED?"#,
@@ -158,9 +156,7 @@ import Testing
         #expect(lines[missing + 1] == "  id = 1; id = 2")
     }
 
-    @Test func `lint finds duplicate keys and embedded objects without a parent`()
-        throws
-    {
+    @Test func `lint finds duplicate keys and embedded objects without a parent`() throws {
         let world = try World()
         let lint = try world.run(
             "lint",

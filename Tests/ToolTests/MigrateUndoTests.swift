@@ -94,9 +94,7 @@ import Testing
         return shop
     }
 
-    @Test func `undo reports values of embedded objects that the earlier schema does not have`()
-        throws
-    {
+    @Test func `undo reports values of embedded objects that the earlier schema lacks`() throws {
         let shop = try MigrationShop([
             """
             return { changes = { Zip = { embedded = true, code = "int?" },
@@ -245,9 +243,7 @@ import Testing
         #expect(kept.output == "200\n")
     }
 
-    @Test func `an object that the earlier schema rejects is reported, and all others are kept`()
-        throws
-    {
+    @Test func `an object that the earlier schema rejects is reported, others are kept`() throws {
         let shop = try MigrationShop([
             #"return { schema = { P = { code = "string primary", id = "int" } } }"#
         ])

@@ -30,9 +30,7 @@ struct StillScheduler: Scheduler {
         return process
     }
 
-    @Test func `a program sees which others have a file open, and with which schema version`()
-        throws
-    {
+    @Test func `a program sees which others have a file open, and their version`() throws {
         let shop = try MigrationShop()
         try shop.migrate("up", "--to", "1").expectSuccess()
         let store = try Store(StoreConfiguration(.file(shop.store)), scheduler: StillScheduler())

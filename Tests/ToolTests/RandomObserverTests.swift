@@ -47,9 +47,7 @@ import Testing
         #expect(checked.exitCode == 0, "seed \(seed): \(checked.output)\(checked.error)")
     }
 
-    @Test func `killed processes leave no reader, no lock, and no waiting observer`()
-        throws
-    {
+    @Test func `killed processes leave no reader, no lock, and no waiting observer`() throws {
         let folder = try TemporaryFolder()
         let store = folder.path + "/killed.moonpool"
         let open = """

@@ -36,9 +36,7 @@ import Testing
         try Tool.run(["transcript", "--patience", "-1", empty]).expectExit(64)
     }
 
-    @Test func `a session recorded from its middle keeps the numbers of its entries`()
-        throws
-    {
+    @Test func `a session recorded from its middle keeps the numbers of its entries`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(
             """

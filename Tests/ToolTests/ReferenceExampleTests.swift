@@ -35,9 +35,8 @@ import Testing
         $0..<min($0 + 50, examples.count)
     }
 
-    @Test(arguments: rounds) func `every example runs and prints its documented output`(
-        round: Range<Int>
-    ) throws {
+    @Test(arguments: rounds)
+    func `every example runs and prints its documented output`(round: Range<Int>) throws {
         let folder = try TemporaryFolder()
         var script = """
             local names, sources, wanted = {}, {}, {}

@@ -242,9 +242,7 @@ import Testing
         #expect(outcome.error == "")
     }
 
-    @Test func `an error of a worker is shown with the worker's name, and the exit code is 1`()
-        throws
-    {
+    @Test func `an error of a worker is shown with its name, and the exit code is 1`() throws {
         let outcome = try Tool.run(
             script: """
                 local w = moonpool.worker("cache", function()

@@ -27,9 +27,7 @@ import Testing
         #expect(try Tool.run(["--generate-completion-script", "nosuchshell"]).exitCode != 0)
     }
 
-    @Test func `bash completes commands, their options, and files`()
-        throws
-    {
+    @Test func `bash completes commands, their options, and files`() throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(
             try Tool.run(["--generate-completion-script", "bash"]).output, to: "completion.bash")

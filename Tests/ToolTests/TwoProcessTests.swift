@@ -39,9 +39,7 @@ import Testing
         #expect(outcome.lines == ["ready", "seen 50"])
     }
 
-    @Test func `the version of a killed reader is released when another process opens the file`()
-        throws
-    {
+    @Test func `the version of a killed reader is released by the next process`() throws {
         let folder = try TemporaryFolder()
         let store = folder.path + "/shared.moonpool"
         let schema = #"schema = { Entry = { id = "int primary", text = "string" } }"#
@@ -128,9 +126,7 @@ import Testing
     }
 
     @Test(arguments: ["os.rename(arg[1], arg[2])", "os.remove(arg[2])"])
-    func `writes to a replaced or deleted file are errors`(
-        change: String
-    ) throws {
+    func `writes to a replaced or deleted file are errors`(change: String) throws {
         let folder = try TemporaryFolder()
         let (new, old) = (folder.path + "/new.moonpool", folder.path + "/old.moonpool")
         let fill = try folder.write(
@@ -168,10 +164,7 @@ import Testing
         #expect(try Tool.run([count, old]).output == "3\n")
     }
 
-    @Test
-    func `a file that another process has migrated stays usable, except for removed properties`()
-        throws
-    {
+    @Test func `a file that another process has migrated stays usable`() throws {
         let folder = try TemporaryFolder()
         let store = folder.path + "/shared.moonpool"
         let user = try folder.write(

@@ -152,9 +152,7 @@ import Testing
         try Tool.run(["check", shop.store]).expectSuccess()
     }
 
-    @Test func `an interrupted up does not continue with another file, and abort takes it back`()
-        throws
-    {
+    @Test func `an interrupted up does not continue with another file; abort reverts`() throws {
         let (shop, _, other) = try interrupted(by: SIGKILL)
         try shop.write(Self.names, to: "0002_names.lua")
         try shop.migrate("up").expectError(

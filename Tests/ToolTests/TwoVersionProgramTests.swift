@@ -102,9 +102,7 @@ import Testing
             try shop.value("store:object('Dog', 3).age + store:object('Dog', 3).size") == "35.0")
     }
 
-    @Test func `a killed conversion continues, and the result is that of an offline migration`()
-        throws
-    {
+    @Test func `a killed conversion continues to the result of an offline one`() throws {
         let shop = try shop()
         let (original, offline) = (
             try MigrationShop.export(shop.store), shop.folder.path + "/offline.moonpool"
@@ -204,9 +202,7 @@ import Testing
         #expect(try old.output == shop.value("store:object('Dog', 1).birthday") + "\n")
     }
 
-    @Test func `undo after complete keeps later writes of the new version, for programs of both`()
-        throws
-    {
+    @Test func `undo after complete keeps later writes for programs of both versions`() throws {
         let shop = try namedShop()
         try shop.migrate("start", "--pace", "100").expectSuccess()
         try shop.migrate("complete").expectSuccess()
@@ -324,9 +320,7 @@ import Testing
         try shop.migrate("complete").expectSuccess()
     }
 
-    @Test func `start and status show what a migration without functions for old programs means`()
-        throws
-    {
+    @Test func `start and status show what the lack of functions for old programs means`() throws {
         let shop = try namedShop()
         try shop.write(
             """

@@ -152,9 +152,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a write outside of the queue runs first, and the queue continues`(
-        isKilled: Bool
-    ) throws {
+    func `a write outside of the queue runs first, and the queue continues`(isKilled: Bool) throws {
         let holder = try holder()
         let waiter = try start(
             "waiter",

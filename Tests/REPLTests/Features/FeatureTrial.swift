@@ -99,9 +99,7 @@ final class FeatureTrial {
     }
 
     /// Ends a session after some entries, and starts another in its folder.
-    func restarted(
-        after entries: [String] = [], _ body: (FeatureTrial) throws -> Void
-    ) throws {
+    func restarted(after entries: [String] = [], _ body: (FeatureTrial) throws -> Void) throws {
         let first = try FeatureTrial(kind)
         for entry in entries { try first.run(entry) }
         try first.end()

@@ -135,9 +135,7 @@ final class Browser {
     }
 
     /// Presses Tab until an expression is true for the focused element `e`.
-    func tab(
-        until expression: String, at location: SourceLocation = #_sourceLocation
-    ) throws {
+    func tab(until expression: String, at location: SourceLocation = #_sourceLocation) throws {
         let code = "const e = document.activeElement; return String(\(expression))"
         for _ in 0..<100 {
             if "\(try run(code))" == "true" { return }

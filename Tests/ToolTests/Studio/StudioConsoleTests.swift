@@ -4,10 +4,7 @@ import Testing
 extension StudioPageTests {
     /// The console.
     struct Console {
-        @Test
-        func `the console runs entries as the prompt, with the output of the observers they call`()
-            throws
-        {
+        @Test func `the console runs entries, with the output of their observers`() throws {
             try withZoo(["zoo.moonpool", "--open-to", "Dog"], count: 40) { folder, browser in
                 func output(_ number: Int) -> String {
                     "one('article', 'Entry \(number)')?.lastChild.textContent"
@@ -68,9 +65,7 @@ extension StudioPageTests {
             }
         }
 
-        @Test func `the page stops an endless observer, and a page that opens meanwhile does too`()
-            throws
-        {
+        @Test func `a page stops an endless observer, also if it opens meanwhile`() throws {
             try withZoo(["zoo.moonpool", "--open-to", "Dog"], count: 5) { folder, browser in
                 let busy = "text('status', 'Connection')"
                 try enter(

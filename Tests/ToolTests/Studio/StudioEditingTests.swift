@@ -4,10 +4,7 @@ import Testing
 extension StudioPageTests {
     /// Writing in the grid, and dialogs that write.
     struct Editing {
-        @Test
-        func `a cell is edited in one transaction, and never over the value of another process`()
-            throws
-        {
+        @Test func `a cell is edited in one transaction, never over another value`() throws {
             try withZoo(["zoo.moonpool", "--open-to", "Dog"], count: 20) { folder, browser in
                 let age = "cells(one('row', 'Dog 1'))[2]"
                 try browser.run("one('grid').focus()")

@@ -94,9 +94,7 @@ import Testing
         #expect(try page.event()["ok"] != nil)
     }
 
-    @Test func `uploads are limited, end with the page, and are refused for a read-only store`()
-        throws
-    {
+    @Test func `uploads are limited, end with the page, and need write access`() throws {
         let folder = try TemporaryFolder()
         try change(folder, "")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)

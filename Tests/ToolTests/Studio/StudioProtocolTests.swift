@@ -568,9 +568,7 @@ import Testing
         }
     }
 
-    @Test func `copied Lua code creates the object again, and other formats have its values`()
-        throws
-    {
+    @Test func `copied Lua code creates the object again; others have its values`() throws {
         let folder = try TemporaryFolder()
         try change(
             folder,

@@ -133,9 +133,7 @@ import Testing
         #expect(page.contains("; HttpOnly; SameSite=Strict; Path=/\r\n"))
     }
 
-    @Test func `programs of other users can neither keep the page out nor replace its session`()
-        throws
-    {
+    @Test func `programs of other users can neither block nor replace a session`() throws {
         let studio = try StudioProgram([])
         let (fields, _) = try studio.session()
         let page = try studio.welcome()

@@ -4,9 +4,7 @@ import Testing
 extension StudioPageTests {
     /// The views *Schema* and *Migrations*.
     struct SchemaViews {
-        @Test func `a changed schema is planned, its losses accepted, and it becomes a migration`()
-            throws
-        {
+        @Test func `a changed schema with losses is planned and becomes a migration`() throws {
             let folder = try TemporaryFolder()
             try makeZoo(folder, 20)
             try folder.make("migrations")

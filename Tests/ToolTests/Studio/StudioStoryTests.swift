@@ -14,9 +14,7 @@ extension StudioPageTests {
             )
         }
 
-        @Test func `a newcomer prototypes a schema, objects and an observer, and saves a script`()
-            throws
-        {
+        @Test func `a newcomer prototypes a schema, objects and an observer`() throws {
             let folder = try TemporaryFolder()
             try attempt(open([], in: folder, needsRows: false)) { browser in
                 try browser.run("one('tab', 'Schema').click()")
@@ -64,10 +62,7 @@ extension StudioPageTests {
             }
         }
 
-        @Test
-        func `an engineer sees why an observer of a running process was called, and why not`()
-            throws
-        {
+        @Test func `an engineer sees why an observer was called, and why not`() throws {
             let folder = try TemporaryFolder()
             let script = try Observers.run(Observers.shop, in: folder)
             let (studio, browser) = try open(
@@ -153,9 +148,7 @@ extension StudioPageTests {
             try second.process.finish(within: 60).expectSuccess()
         }
 
-        @Test func `a Realm file is read, filtered, followed and exported, and never changed`()
-            throws
-        {
+        @Test func `a Realm file is read, followed and exported, and never changed`() throws {
             let folder = try TemporaryFolder()
             let file = folder.path + "/kennel.realm"
             try Subprocess("/bin/cp", ["\(Tool.root)/examples/kennel.realm", file]).finish()
