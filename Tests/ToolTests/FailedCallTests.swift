@@ -94,11 +94,9 @@ struct FailedCallTests {
             let store = target + "/zoo.moonpool"
             var other: Subprocess?
             if isAnswered {
-                let made = try Tool.run([
-                    "-e",
+                let made = try Tool.lua(
                     "moonpool.open { path = arg[1], schema = { Dog = { id = 'int primary', "
-                        + "text = 'string' } } }:close()", "-", store,
-                ])
+                        + "text = 'string' } } }:close()", store)
                 try #require(made.exitCode == 0, "\(made.error)")
                 other = try Subprocess(Tool.path, [answer, store])
                 try other?.wait { other?.output.contains("ready") == true }

@@ -81,23 +81,20 @@ import Testing
               end,
             }
             """, to: "migrations/0001_size.lua")
-        let outcome = try Tool.run(
-            [
-                "-e",
-                """
-                local store = moonpool.open {
-                  path = arg[1], schema = { Entry = { id = "int primary", text = "string" } },
-                }
-                for round = 1, 5 do
-                  store:write(function()
-                    for id = 1, 300 do
-                      store:create("Entry", { id = round * 1000 + id, text = ("x"):rep(id) })
-                    end
-                  end)
+        let outcome = try Tool.lua(
+            """
+            local store = moonpool.open {
+              path = arg[1], schema = { Entry = { id = "int primary", text = "string" } },
+            }
+            for round = 1, 5 do
+              store:write(function()
+                for id = 1, 300 do
+                  store:create("Entry", { id = round * 1000 + id, text = ("x"):rep(id) })
                 end
-                store:close()
-                """, "-", "kept.moonpool",
-            ], in: folder.path)
+              end)
+            end
+            store:close()
+            """, "kept.moonpool", in: folder.path)
         try #require(outcome.exitCode == 0, "\(outcome.error)")
     }
 

@@ -115,9 +115,8 @@ import Testing
                     "an earlier build of Moonpool was interrupted in migration 2; return to its backup with "
                         + "moonpool migrate undo"), "\(command): \(refused.error)")
         }
-        let define = try Tool.run([
-            "-e", "moonpool.open(arg[1]):define { Extra = { x = 'int' } }", "-", shop.store,
-        ])
+        let define = try Tool.lua(
+            "moonpool.open(arg[1]):define { Extra = { x = 'int' } }", shop.store)
         #expect(define.error.contains("finish the migration with that build"), "\(define.error)")
         try shop.migrate("check").expectExit(2)
         try shop.migrate("undo").expectSuccess("before migration 2", "kept 1 commit")

@@ -7,11 +7,10 @@ import Testing
 
     func makeStore() throws -> String {
         let store = folder.path + "/zoo.moonpool"
-        try Tool.run([
-            "-e",
+        try Tool.lua(
             "moonpool.open { path = arg[1], schema = { Dog = { id = 'int primary', name = 'string', "
-                + "friends = 'Dog[]' } } }", "-", store,
-        ]).expectSuccess()
+                + "friends = 'Dog[]' } } }", store
+        ).expectSuccess()
         return store
     }
 

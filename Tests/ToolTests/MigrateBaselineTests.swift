@@ -6,14 +6,13 @@ import Testing
     /// A shop whose store a program has migrated to the schema of the second migration.
     private func makeShop(version: Int) throws -> MigrationShop {
         let shop = try MigrationShop()
-        try Tool.run([
-            "-e",
+        try Tool.lua(
             """
             local store <close> = moonpool.open { path = arg[1], schema_version = \(version), schema = {
               Person = { id = "int primary", name = "string", age = "string" } } }
             store:write(function() store:create("Person", { id = 9, name = "Zoe Lee", age = "7" }) end)
-            """, "-", shop.store,
-        ]).expectSuccess()
+            """, shop.store
+        ).expectSuccess()
         return shop
     }
 
@@ -30,8 +29,7 @@ import Testing
         ])
         try shop.migrate("up").expectSuccess()
         let isOrdered = declaration.contains("{ {")
-        try Tool.run([
-            "-e",
+        try Tool.lua(
             """
             local options = { path = arg[1], schema = { P = \(declaration) }, schema_version = 2 }
             local store <close> = moonpool.open(options)
@@ -39,8 +37,8 @@ import Testing
             local names = {}
             store:write(function() for name in pairs(store:create("P", { id = 1, name = "x" })) do names[#names + 1] = name end end)
             print(table.concat(names, " "))
-            """, "-", shop.store,
-        ]).expectOutput(isOrdered ? "age name id\n" : "name id age\n", error: "")
+            """, shop.store
+        ).expectOutput(isOrdered ? "age name id\n" : "name id age\n", error: "")
         #expect(try shop.migrate("check").output == "up to date, schema version 2\n")
         try shop.write("return { changes = { P = { w = 'int?' } } }", to: "0003_w.lua")
         try shop.migrate("up").expectSuccess()

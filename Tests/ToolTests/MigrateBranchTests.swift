@@ -147,12 +147,10 @@ import Testing
             (3, "phone = 'string?', mail = 'string?'", "moonpool migrate up"),
             (2, "phone = 'string?'", nil),
         ] as [(Int, String, String?)] {
-            let outcome = try Tool.run([
-                "-e",
+            let outcome = try Tool.lua(
                 "local s = moonpool.open { path = arg[1], schema_version = \(version), "
                     + "schema = { P = { id = 'int primary', \(more) } } } print(s:object('P', 1).id)",
-                "-", shop.store,
-            ])
+                shop.store)
             #expect(outcome.exitCode == (refusal == nil ? 0 : 1), "\(outcome)")
             if let refusal { #expect(outcome.error.contains(refusal), "\(outcome)") }
         }
@@ -344,9 +342,7 @@ import Testing
         unlink(shop.migrations + "/0003_mobile.lua")
         try shop.migrate("repair", "--yes").expectSuccess()
         try shop.migrateFolder("up", other).expectSuccess()
-        let value = try Tool.run([
-            "-e", "print(moonpool.open(arg[1]):object('P', 1).mobile)", "-", other,
-        ])
+        let value = try Tool.lua("print(moonpool.open(arg[1]):object('P', 1).mobile)", other)
         #expect(value.output == "+49 30\n", "\(value.error)")
     }
 

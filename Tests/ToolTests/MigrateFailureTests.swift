@@ -172,11 +172,9 @@ import Testing
 
     @Test func `a store with a higher schema version is an error`() throws {
         let shop = try MigrationShop()
-        _ = try Tool.run([
-            "-e",
+        _ = try Tool.lua(
             "moonpool.open { path = arg[1], schema_version = 7, schema = { A = { x = 'int' } } }",
-            "-", shop.store,
-        ])
+            shop.store)
         try shop.migrate("up").expectError("already has schema version 7", "from 8")
     }
 
@@ -206,11 +204,8 @@ import Testing
         let shop = try MigrationShop()
         try shop.migrate("up", "--backup").expectSuccess()
         let other = try Subprocess(
-            Tool.path,
-            [
-                "-e", "s = moonpool.open(arg[1]) print 'open' io.flush() moonpool.sleep(60)", "-",
-                shop.store,
-            ], until: "open")
+            lua: "s = moonpool.open(arg[1]) print 'open' io.flush() moonpool.sleep(60)", shop.store,
+            until: "open")
         try shop.migrate("undo").expectError("shop.moonpool")
         #expect(try shop.value("store.schema_version") == "3")
         #expect(!TemporaryFolder.names(in: shop.folder.path).contains { $0.contains("undone") })
@@ -221,12 +216,9 @@ import Testing
         let shop = try MigrationShop()
         try shop.migrate("up", "--to", "1").expectSuccess()
         let writer = try Subprocess(
-            Tool.path,
-            [
-                "-e",
+            lua:
                 "s = moonpool.open(arg[1]) s:begin_write() print 'writing' io.flush() moonpool.sleep(600)",
-                "-", shop.store,
-            ], until: "writing")
+            shop.store, until: "writing")
         let process = try shop.start("up", "--no-backup")
         try process.wait { process.error.contains("waiting for process") }
         writer.send(SIGKILL)

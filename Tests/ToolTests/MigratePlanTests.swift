@@ -66,15 +66,12 @@ import Testing
         let up = try Tool.run(
             ["migrate", "up", world.store, "--dir", "migrations"], in: world.folder.path)
         #expect(up.error == "")
-        let check = try Tool.run(
-            [
-                "-e",
-                """
-                local store = moonpool.open(arg[1])
-                local p = store:object("Person", 4)
-                print(p.last_name, p.age, p.nick, #p.nick, store:object("Person", 5).age, store:objects("Animal")[1].name)
-                """, "-", world.store,
-            ])
+        let check = try Tool.lua(
+            """
+            local store = moonpool.open(arg[1])
+            local p = store:object("Person", 4)
+            print(p.last_name, p.age, p.nick, #p.nick, store:object("Person", 5).age, store:objects("Animal")[1].name)
+            """, world.store)
         #expect(check.output == "S1\t4\tN4\t2\t0\tRex\n", "\(check.error)")
         // A second plan finds no changes.
         let again = try world.run("plan", Self.after)
@@ -284,12 +281,9 @@ import Testing
         let plan = ["migrate", "plan", "--dir", "migrations", schema]
         try Tool.run(plan, in: shop.folder.path).expectSuccess()
         try shop.migrate("up").expectSuccess()
-        let outcome = try Tool.run(
-            [
-                "-e",
-                "moonpool.open { path = arg[1], schema = dofile(arg[2]), schema_version = 2 }",
-                "-", shop.store, schema,
-            ])
+        let outcome = try Tool.lua(
+            "moonpool.open { path = arg[1], schema = dofile(arg[2]), schema_version = 2 }",
+            shop.store, schema)
         #expect(outcome.error == "")
         #expect(try Tool.run(plan, in: shop.folder.path).output.contains("already leads to"))
     }

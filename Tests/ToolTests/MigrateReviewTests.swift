@@ -235,11 +235,9 @@ import Testing
                 in: shop.folder.path)
         }
         func setAge(_ age: String) throws {
-            _ = try Tool.run([
-                "-e",
+            _ = try Tool.lua(
                 "local s = moonpool.open(arg[1]) s:write(function() s:object('Person', 1).age = '\(age)' end)",
-                "-", shop.folder.path + "/tenants/a.moonpool",
-            ])
+                shop.folder.path + "/tenants/a.moonpool")
         }
         try setAge("old")
         let canary = try fleet("--canary", "1", "--jobs", "2").expectExit(1)
@@ -298,12 +296,9 @@ import Testing
     /// A process that holds the write lock of a store until it is killed.
     private func writer(_ shop: MigrationShop) throws -> Subprocess {
         let writer = try Subprocess(
-            Tool.path,
-            [
-                "-e",
+            lua:
                 "local s = moonpool.open(arg[1]) s:begin_write() print 'held' io.flush() while true do end",
-                "-", shop.store,
-            ], in: shop.folder.path, until: "held")
+            shop.store, in: shop.folder.path, until: "held")
         return writer
     }
 
@@ -383,12 +378,9 @@ import Testing
             """
         let outcome = try Tool.run(["-e", open, "-", shop.store], in: shop.folder.path)
         #expect(outcome.output == "3\t23\n", "\(outcome.error)")
-        let refused = try Tool.run(
-            [
-                "-e",
-                "moonpool.open { path = arg[1], schema_version = 9, schema = { Person = { id = 'int primary' } } }",
-                "-", shop.store,
-            ])
+        let refused = try Tool.lua(
+            "moonpool.open { path = arg[1], schema_version = 9, schema = { Person = { id = 'int primary' } } }",
+            shop.store)
         #expect(refused.error.contains("moonpool migrate up"), "\(refused.error)")
     }
 

@@ -76,10 +76,8 @@ import Testing
         """
 
     private func write(_ code: String, _ shop: MigrationShop) throws {
-        try Tool.run([
-            "-e", "local s = moonpool.open(arg[1]) s:write(function() \(code) end)", "-",
-            shop.store,
-        ]).expectSuccess()
+        try Tool.lua("local s = moonpool.open(arg[1]) s:write(function() \(code) end)", shop.store)
+            .expectSuccess()
     }
 
     /// A store that was filled, migrated and then written to.
@@ -228,18 +226,15 @@ import Testing
 
     @Test func `undo reports a history without the later writes`() throws {
         let shop = try written("P = nil")
-        try Tool.run([
-            "-e",
+        try Tool.lua(
             "local s = moonpool.open { path = arg[1], history = 2 } for i = 1, 200 do "
-                + "s:write(function() s:object('Person', 1).age = i end) end", "-", shop.store,
-        ]).expectSuccess()
+                + "s:write(function() s:object('Person', 1).age = i end) end", shop.store
+        ).expectSuccess()
         try shop.migrate("undo").expectSuccess(
             "because the history of the store does not contain all of them")
         #expect(try shop.value("store:object('Person', 1).age") == "21")
-        let kept = try Tool.run([
-            "-e", "print(moonpool.open(arg[1]):object('Person', 1).age)", "-",
-            shop.store + ".undone-2",
-        ])
+        let kept = try Tool.lua(
+            "print(moonpool.open(arg[1]):object('Person', 1).age)", shop.store + ".undone-2")
         #expect(kept.output == "200\n")
     }
 

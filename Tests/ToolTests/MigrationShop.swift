@@ -81,9 +81,8 @@ struct MigrationShop {
 
     /// Returns the value of an expression that uses `store`.
     func value(_ expression: String) throws -> String {
-        let outcome = try Tool.run([
-            "-e", "local store = moonpool.open(arg[1]) print(\(expression))", "-", store,
-        ])
+        let outcome = try Tool.lua(
+            "local store = moonpool.open(arg[1]) print(\(expression))", store)
         #expect(outcome.error == "")
         return String(outcome.output.dropLast())
     }

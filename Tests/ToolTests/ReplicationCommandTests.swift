@@ -311,10 +311,7 @@ struct ReplicationCommandTests {
         let server = try NatsServer()
         let folder = try TemporaryFolder()
         let owner = try Subprocess(
-            Tool.path,
-            [
-                "-e",
-                """
+            lua: """
                 local moonpool = require "moonpool"
                 local schema = { Dog = { id = "int primary" } }
                 store = moonpool.open { path = "\(folder.path)/zoo.moonpool", schema = schema }
@@ -323,10 +320,8 @@ struct ReplicationCommandTests {
                   store:write(function() store:create("Dog", request.body) end)
                   return store.version
                 end }
-                """,
-            ])
-        let visitor = try Tool.run([
-            "-e",
+                """)
+        let visitor = try Tool.lua(
             """
             local moonpool = require "moonpool"
             local store = moonpool.open { path = "\(folder.path)/copy.moonpool" }
@@ -341,8 +336,7 @@ struct ReplicationCommandTests {
               store:refresh()
               print(#store:objects "Dog")
             end
-            """,
-        ])
+            """)
         #expect(visitor.output == "2\n3\n4\n5\n6\n", "\(visitor.error)")
         owner.send(15)
         _ = try owner.finish()

@@ -126,9 +126,8 @@ import Testing
     @Test func `allowed folders and read-only stores apply to all scripts`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/zoo.moonpool"
-        let made = try Tool.run([
-            "-e", "moonpool.open { path = '\(path)', schema = { Dog = { name = 'string' } } }",
-        ])
+        let made = try Tool.lua(
+            "moonpool.open { path = '\(path)', schema = { Dog = { name = 'string' } } }")
         #expect(made.error == "")
         let read = ("read", "print(#moonpool.open('\(path)'):objects 'Dog')")
         let write = ("write", "local s = moonpool.open('\(path)') print(pcall(s.write, s, print))")
@@ -212,14 +211,10 @@ import Testing
     @Test func `Ctrl-C ends a script whose worker runs a command`() throws {
         let folder = try TemporaryFolder()
         let process = try Subprocess(
-            Tool.path,
-            [
-                "-e",
-                """
+            lua: """
                 local w = moonpool.worker("busy", function() os.execute "echo started; exec sleep 30 > /dev/null 2> /dev/null" end)
                 moonpool.sleep(60)
-                """,
-            ], in: folder.path, until: "started")
+                """, in: folder.path, until: "started")
         process.send(SIGINT)
         try process.finish().expectExit(130)
     }

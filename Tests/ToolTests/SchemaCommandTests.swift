@@ -34,15 +34,14 @@ import Testing
         #expect(first.error == "")
         let script = try folder.write(first.output, to: "schema.lua")
         let copy = folder.path + "/copy.moonpool"
-        try Tool.run([
-            "-e", "moonpool.open { path = arg[2], schema = dofile(arg[1]) }", "-", script, copy,
-        ]).expectSuccess()
+        try Tool.lua("moonpool.open { path = arg[2], schema = dofile(arg[1]) }", script, copy)
+            .expectSuccess()
         #expect(try Tool.run(["schema", copy]).output == first.output)
         // The file accepts the schema without a migration.
-        try Tool.run([
-            "-e", "moonpool.open { path = arg[2], schema_version = 3, schema = dofile(arg[1]) }",
-            "-", script, store,
-        ]).expectSuccess()
+        try Tool.lua(
+            "moonpool.open { path = arg[2], schema_version = 3, schema = dofile(arg[1]) }", script,
+            store
+        ).expectSuccess()
     }
 
     @Test func `other formats and single classes are shown`() throws {

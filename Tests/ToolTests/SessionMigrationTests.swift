@@ -24,9 +24,7 @@ import Testing
     }
 
     private func text(_ name: String) throws -> String {
-        try Tool.run(
-            ["-e", "io.write(io.open(arg[1]):read 'a')", "-", name], in: folder.path
-        ).output
+        try Tool.lua("io.write(io.open(arg[1]):read 'a')", name, in: folder.path).output
     }
 
     @Test func `renames, conversions and losses become migrations that run on a copy`() throws {

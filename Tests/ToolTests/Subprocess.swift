@@ -35,6 +35,14 @@ final class Subprocess {
         if let text { try wait { output.contains(text) } }
     }
 
+    /// Starts the tool with code that has these words in `arg`, and waits until its output contains a text.
+    convenience init(
+        lua code: String, _ arguments: String..., in folder: String = "/", until text: String? = nil
+    ) throws {
+        let words = ["-e", code] + (arguments.isEmpty ? [] : ["-"] + arguments)
+        try self.init(Tool.path, words, in: folder, until: text)
+    }
+
     /// Only one process starts at a time, because a child that inherits the pipe of another child keeps its streams
     /// open.
     private static let spawning = Mutex(())

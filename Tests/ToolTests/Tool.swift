@@ -85,6 +85,13 @@ enum Tool {
         return try process.finish()
     }
 
+    /// Runs code with these words in `arg`.
+    static func lua(
+        _ code: String, _ arguments: String..., in folder: String = "/"
+    ) throws -> Outcome {
+        try run(["-e", code] + (arguments.isEmpty ? [] : ["-"] + arguments), in: folder)
+    }
+
     /// Runs the tool with a limit on the size of files, in blocks of 512 bytes, without ignoring the signal of the
     /// limit.
     static func run(

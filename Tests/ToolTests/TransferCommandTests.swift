@@ -243,12 +243,9 @@ import Testing
             #expect(try Tool.run(["export", copy, "-", "--format", "jsonl"]).output == lines)
         }
         // Any Lua interpreter can read it.
-        let read = try Tool.run([
-            "-e",
+        let read = try Tool.lua(
             "local d = dofile(arg[1]) print(#d.Dog, d.Dog[2].friends[1], d.schema.Person.name)",
-            "-",
-            folder.path + "/data.lua",
-        ])
+            folder.path + "/data.lua")
         #expect(read.output == "2\t1\tstring primary\n", "\(read.error)")
     }
 

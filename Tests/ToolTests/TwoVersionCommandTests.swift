@@ -157,10 +157,9 @@ import Testing
         try shop.write(Self.names, to: "0002_names.lua")
         try shop.migrate("up").expectError(
             "was edited or removed since it was started; abort the migration")
-        let opening = try Tool.run([
-            "-e", "moonpool.open { path = arg[1], migrations = arg[2], schema_version = 2 }", "-",
-            shop.store, shop.migrations,
-        ])
+        let opening = try Tool.lua(
+            "moonpool.open { path = arg[1], migrations = arg[2], schema_version = 2 }", shop.store,
+            shop.migrations)
         #expect(opening.error.contains("was edited or removed"), "\(opening.error)")
         try shop.migrate("abort").expectSuccess()
         try shop.migrate("up").expectSuccess()

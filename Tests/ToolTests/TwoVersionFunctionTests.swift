@@ -40,11 +40,10 @@ import Testing
 
     /// Runs code of a program of one version.
     private func run(_ shop: MigrationShop, _ version: Int, _ code: String) throws -> String {
-        let outcome = try Tool.run([
-            "-e",
+        let outcome = try Tool.lua(
             "local store = moonpool.open { path = arg[1], schema_version = \(version) } \(code)",
-            "-", shop.store,
-        ]).expectSuccess()
+            shop.store
+        ).expectSuccess()
         return outcome.output
     }
 

@@ -58,11 +58,9 @@ import Testing
     }
 
     private func run(_ shop: MigrationShop, version: Int, _ code: String) throws -> Tool.Outcome {
-        try Tool.run([
-            "-e",
+        try Tool.lua(
             "local store = moonpool.open { path = arg[1], schema_version = \(version) } \(code)",
-            "-", shop.store,
-        ])
+            shop.store)
     }
 
     @Test func `programs of two versions use a store, and complete waits for the old ones`() throws
@@ -196,9 +194,7 @@ import Testing
         let outcome = try writer.finish(within: 20)
         #expect(outcome.error.contains("'Dog' has no property 'born'"), "\(outcome.error)")
         let backup = try MigrationShop.json(ended, "backup")
-        let old = try Tool.run([
-            "-e", "print(moonpool.open(arg[1]):object('Dog', 1).born)", "-", backup,
-        ])
+        let old = try Tool.lua("print(moonpool.open(arg[1]):object('Dog', 1).born)", backup)
         #expect(try old.output == shop.value("store:object('Dog', 1).birthday") + "\n")
     }
 
@@ -216,16 +212,15 @@ import Testing
             """)
         try shop.migrate("undo").expectSuccess("kept 1 commit")
         func dogs(_ version: Int) throws -> String {
-            try Tool.run([
-                "-e",
+            try Tool.lua(
                 """
                 local store = moonpool.open { path = arg[1], schema_version = tonumber(arg[2]) }
                 for _, id in ipairs { 1, 2, 3, 1000 } do
                   local dog = store:object("Dog", id)
                   print(dog and (arg[2] == "2" and dog.name or dog.first .. "+" .. dog.last) or "none")
                 end
-                """, "-", shop.store, "\(version)",
-            ]).output
+                """, shop.store, "\(version)"
+            ).output
         }
         #expect(try dogs(1) == "Rex+King\nnone\nF3+L3\nAda+Lovelace\n")
         #expect(try dogs(2) == "Rex King\nnone\nF3 L3\nAda Lovelace\n")
@@ -366,8 +361,7 @@ import Testing
             "return { changes = { Dog = { size = 'double' } }, up = function(m) end }",
             to: "0002_names.lua")
         let file = try shop.folder.write(Self.names, to: "names.txt")
-        let outcome = try Tool.run([
-            "-e",
+        let outcome = try Tool.lua(
             """
             local store = moonpool.open(arg[1])
             local options = { dir = arg[2] }
@@ -375,8 +369,7 @@ import Testing
             local text = io.open(arg[3]):read "a"
             io.open(arg[2] .. "/0002_names.lua", "w"):write(text):close()
             print(moonpool.migrate.start(store, options).started.state)
-            """, "-", shop.store, shop.migrations, file,
-        ])
+            """, shop.store, shop.migrations, file)
         #expect(outcome.output.contains("has a function 'up'"), "\(outcome.output)")
         #expect(outcome.output.hasSuffix("both\n"), "\(outcome.output)\(outcome.error)")
     }

@@ -41,15 +41,13 @@ import Testing
     private func giveSign() throws { _ = try folder.write("", to: "go") }
 
     private func entries() throws -> String {
-        let outcome = try Tool.run([
-            "-e",
+        let outcome = try Tool.lua(
             """
             local names = moonpool.open(arg[1]):objects("Entry"):map(function(entry)
               return entry.id .. entry.writer
             end)
             print(table.concat(names, " "))
-            """, "-", store,
-        ])
+            """, store)
         #expect(outcome.error == "")
         return String(outcome.output.dropLast())
     }
@@ -207,11 +205,9 @@ import Testing
             """
         let processes = try (1...3).map { try start("writer\($0)", script) }
         for process in processes { _ = try expectSuccess(process) }
-        let counted = try Tool.run([
-            "-e",
+        let counted = try Tool.lua(
             "local e = moonpool.open(arg[1]):objects 'Entry' print(#e, e:max 'id', e:min 'id')",
-            "-", store,
-        ])
+            store)
         #expect(counted.output == "240\t240\t1\n", "\(counted.error)")
     }
 }

@@ -214,18 +214,15 @@ extension StudioPageTests {
 
         @Test func `many classes are in groups, which the keyboard opens`() throws {
             let folder = try TemporaryFolder()
-            try Tool.run(
-                [
-                    "-e",
-                    """
-                    local schema = {}
-                    for i = 1, 3000 do
-                      schema[string.format("Class%04d", i)] = { { "id", "int primary" }, { "name", "string?" },
-                        { "other", string.format("Class%04d", i % 3000 + 1) } }
-                    end
-                    moonpool.open { path = "many.moonpool", durability = "memory", schema = schema }
-                    """,
-                ], in: folder.path
+            try Tool.lua(
+                """
+                local schema = {}
+                for i = 1, 3000 do
+                  schema[string.format("Class%04d", i)] = { { "id", "int primary" }, { "name", "string?" },
+                    { "other", string.format("Class%04d", i % 3000 + 1) } }
+                end
+                moonpool.open { path = "many.moonpool", durability = "memory", schema = schema }
+                """, in: folder.path
             ).expectSuccess()
             try attempt(
                 open(["many.moonpool"], in: folder, needsRows: false)

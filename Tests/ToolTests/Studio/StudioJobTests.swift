@@ -158,14 +158,11 @@ import Testing
     @Test(arguments: [[], ["--sandbox"]])
     func `an exported SQLite file with data is previewed and imported`(options: [String]) throws {
         let folder = try TemporaryFolder()
-        try Tool.run(
-            [
-                "-e",
-                #"""
-                local store = moonpool.open { path = "box.moonpool", schema = { Box = { { "id", "int primary" }, { "bytes", "data?" } } } }
-                store:write(function() store:create("Box", { 1, moonpool.data("\xff\0") }) end)
-                """#,
-            ], in: folder.path
+        try Tool.lua(
+            #"""
+            local store = moonpool.open { path = "box.moonpool", schema = { Box = { { "id", "int primary" }, { "bytes", "data?" } } } }
+            store:write(function() store:create("Box", { 1, moonpool.data("\xff\0") }) end)
+            """#, in: folder.path
         ).expectSuccess()
         let studio = try StudioProgram(["box.moonpool"], in: folder.path)
         let page = try studio.welcome()
@@ -206,9 +203,8 @@ import Testing
             return { schema = { Dog = { id = 'int primary', name = 'string', age = 'int?' } },
               up = function(m) local begin = os.time() while os.time() - begin < 3600 do end end }
             """
-        try Tool.run(
-            ["-e", "moonpool.migrate.up('kennel.moonpool', { dir = 'migrations' })"],
-            in: folder.path
+        try Tool.lua(
+            "moonpool.migrate.up('kennel.moonpool', { dir = 'migrations' })", in: folder.path
         ).expectSuccess()
         let studio = try StudioProgram(["kennel.moonpool"], in: folder.path)
         let page = try studio.welcome()

@@ -31,11 +31,9 @@ extension StudioPageTests {
         }
 
         static func change(_ folder: TemporaryFolder, _ code: String) throws {
-            try Tool.run(
-                [
-                    "-e",
-                    "store = moonpool.open 'shop.moonpool' store:write(function() \(code) end)",
-                ], in: folder.path
+            try Tool.lua(
+                "store = moonpool.open 'shop.moonpool' store:write(function() \(code) end)",
+                in: folder.path
             ).expectSuccess()
         }
 

@@ -51,9 +51,8 @@ import Testing
 
     @Test func `without a session, all answers are the same, and slow after 20 attempts`() throws {
         let folder = try TemporaryFolder()
-        try Tool.run(
-            ["-e", "moonpool.open { path = 'secret.moonpool', schema = {} }:close()"],
-            in: folder.path
+        try Tool.lua(
+            "moonpool.open { path = 'secret.moonpool', schema = {} }:close()", in: folder.path
         ).expectSuccess()
         let studio = try StudioProgram(["secret.moonpool"], in: folder.path)
         var answers: Set<Substring> = []

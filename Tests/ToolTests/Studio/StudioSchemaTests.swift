@@ -68,13 +68,11 @@ extension StudioPageTests {
             ] {
                 try folder.write(text, to: "migrations/\(name).lua")
             }
-            try Tool.run(
-                [
-                    "-e",
-                    "moonpool.migrate.up('kennel.moonpool', { dir = 'migrations', to = 1 }) "
-                        + "local store = moonpool.open 'kennel.moonpool' "
-                        + "store:write(function() for i = 1, 3 do store:create('Dog', { id = i, age = i }) end end)",
-                ], in: folder.path
+            try Tool.lua(
+                "moonpool.migrate.up('kennel.moonpool', { dir = 'migrations', to = 1 }) "
+                    + "local store = moonpool.open 'kennel.moonpool' "
+                    + "store:write(function() for i = 1, 3 do store:create('Dog', { id = i, age = i }) end end)",
+                in: folder.path
             ).expectSuccess()
             try attempt(
                 open(["kennel.moonpool", "--open-to", "migrations"], in: folder, needsRows: false)

@@ -52,12 +52,8 @@ extension StudioPageTests {
                 try browser.expect("one('log', 'Output').lastChild.textContent", "oldupdate\t1\n")
                 try browser.run("one('button', 'Save as script').click()")
                 let script = try browser.waitForDownload("session.lua")
-                let outcome = try Tool.run(
-                    [
-                        "-e",
-                        "dofile('\(script)') print(#store:objects('Dog'), store:object('Dog', 3).age)",
-                    ]
-                )
+                let outcome = try Tool.lua(
+                    "dofile('\(script)') print(#store:objects('Dog'), store:object('Dog', 3).age)")
                 #expect(outcome.output.hasSuffix("3\t9\n"), "\(outcome.output)\(outcome.error)")
             }
         }
