@@ -7,6 +7,8 @@ import Testing
 
 /// The callbacks of a script in addition to those of its stores; each performs every kind of store operation.
 @Suite struct CallbackTests {
+    private let folder = try! Folder()
+
     /// The callbacks of a script: error handlers, timers, messages, effects.
     private static let callbacks = """
         local function fail() error "expected" end
@@ -99,7 +101,6 @@ import Testing
     func `No operation in a callback of a script crashes it or damages a store`(
         callback: String
     ) throws {
-        let folder = try Folder()
         try run(
             "\(Self.callbacks) log(matrix('\(callback)', \(RandomSeeds.count(3, of: 1))) > 0)",
             in: folder, logs: ["true"])
@@ -107,7 +108,6 @@ import Testing
     }
 
     @Test func `A worker receives and observes lists and maps inside mixed values`() throws {
-        let folder = try Folder()
         try run(
             """
             local s = fresh()
@@ -142,7 +142,6 @@ import Testing
     }
 
     @Test func `No operation in a worker's observer crashes or damages a store`() throws {
-        let folder = try Folder()
         try run(
             """
             local names = {}

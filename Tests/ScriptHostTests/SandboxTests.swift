@@ -4,6 +4,8 @@ import ScriptHost
 import Testing
 
 @Suite struct SandboxTests {
+    private let folder = try! Folder()
+
     private func run(
         _ code: String, files: FileRights = .none, limits: ScriptLimits = .sandboxed
     ) throws -> ScriptFixture {
@@ -71,7 +73,6 @@ import Testing
     }
 
     @Test func `allowed folders can be used, without links out of them`() throws {
-        let folder = try Folder()
         let inside = folder.path + "/in"
         try folder.make("in")
         try folder.make("out")
@@ -91,7 +92,6 @@ import Testing
     }
 
     @Test func `one open file can be allowed, also without a name, and no other`() throws {
-        let folder = try Folder()
         try folder.write(#"{"name":"Rex"}"#, to: "a.jsonl")
         try folder.write(#"{"name":"Max"}"#, to: "b.jsonl")
         let files = ["a", "b"].map { open(folder.path + "/\($0).jsonl", O_RDONLY) }
@@ -111,7 +111,6 @@ import Testing
     }
 
     @Test func `a read-only folder can be read, also by require, and not written`() throws {
-        let folder = try Folder()
         try folder.write("return { answer = 42 }", to: "helper.lua")
         let script = try run(
             """
@@ -155,7 +154,6 @@ import Testing
     }
 
     @Test func `a read-only script cannot write to a file, but to memory`() throws {
-        let folder = try Folder()
         let path = folder.path + "/a.moonpool"
         let write = "s:write(function() s:create('A', { a = 1 }) end)"
         let open = "local s = moonpool.open { path = '\(path)', schema = { A = { a = 'int' } } }"
@@ -234,7 +232,6 @@ import Testing
     }
 
     @Test func `building an index stops at a time limit, and the schema stays`() throws {
-        let folder = try Folder()
         let path = folder.path + "/a.moonpool"
         func opening(_ type: String) -> String {
             "s = moonpool.open { path = '\(path)', schema = { A = { t = '\(type)' } } }"

@@ -3,6 +3,8 @@ import Glibc
 import Testing
 
 @Suite struct AttachTests {
+    private let folder = try! TemporaryFolder()
+
     /// A script that runs until it is killed, and its socket.
     private struct Running {
         let folder: TemporaryFolder
@@ -115,7 +117,6 @@ import Testing
     }
 
     @Test func `a file that is not a socket is left unchanged`() throws {
-        let folder = try TemporaryFolder()
         let file = try folder.write("precious", to: "s")
         try Tool.run(["--attachable=" + file, "-e", "print 'ran'"]).expectExit(1)
         #expect(try contents(of: file) == "precious")
@@ -123,7 +124,6 @@ import Testing
     }
 
     @Test func `the default socket is in a folder of the user`() throws {
-        let folder = try TemporaryFolder()
         let code = "print(io.open('/proc/self/stat'):read 'n') io.stdout:flush() moonpool.sleep(60)"
         let process = try Subprocess(
             Tool.path, ["--attachable", "-e", code], environment: ["XDG_RUNTIME_DIR": folder.path],
@@ -147,7 +147,6 @@ import Testing
     }
 
     @Test func `a script without --attachable refuses attach`() throws {
-        let folder = try TemporaryFolder()
         let outcome = try Tool.run(
             ["-e", "print(1)"], environment: ["XDG_RUNTIME_DIR": folder.path])
         #expect(outcome.output == "1\n")

@@ -4,6 +4,8 @@ import Testing
 
 /// `moonpool check` distinguishes valid from damaged stores.
 @Suite struct CheckCommandTests {
+    private let folder = try! TemporaryFolder()
+
     private static let writer = """
         local store = moonpool.open {
           path = arg[1],
@@ -19,7 +21,6 @@ import Testing
         """
 
     @Test func `the classes and objects of a valid file are counted`() throws {
-        let folder = try TemporaryFolder()
         let store = folder.path + "/sound.moonpool"
         let script = try folder.write(Self.writer, to: "writer.lua")
         try Tool.run([script, store]).expectSuccess()
@@ -27,7 +28,6 @@ import Testing
     }
 
     @Test func `the last common commit of two stores is printed`() throws {
-        let folder = try TemporaryFolder()
         let (store, copy) = (folder.path + "/a.moonpool", folder.path + "/b.moonpool")
         let script = try folder.write(Self.writer, to: "writer.lua")
         try Tool.run([script, store]).expectSuccess()
@@ -75,7 +75,6 @@ import Testing
     }
 
     @Test func `text that was changed outside of the store is detected by its checksum`() throws {
-        let folder = try TemporaryFolder()
         let whole = try makeWhole(folder)
         var found = 0
         for round in 0..<6 {
@@ -98,7 +97,6 @@ import Testing
     }
 
     @Test func `bytes changed at random, on any page, never crash the check`() throws {
-        let folder = try TemporaryFolder()
         let whole = try makeWhole(folder)
         var random = SeededGenerator(seed: 1)
         var found = 0
@@ -123,7 +121,6 @@ import Testing
     }
 
     @Test func `a damaged schema is reported with the file's name`() throws {
-        let folder = try TemporaryFolder()
         var bytes = try makeWhole(folder)
         // Every occurrence of the class name after its length, which is its form in the schema.
         let name = [3] + Array("Dog".utf8)
@@ -136,7 +133,6 @@ import Testing
     }
 
     @Test func `damaged pages are listed`() throws {
-        let folder = try TemporaryFolder()
         let whole = try makeWhole(folder)
         var isNamed = false
         for page in 2..<whole.count / 4096 {
@@ -160,7 +156,6 @@ import Testing
     }
 
     @Test func `a store is checked while another process writes to it`() throws {
-        let folder = try TemporaryFolder()
         let store = folder.path + "/busy.moonpool"
         let script = try folder.write(Self.writer, to: "writer.lua")
         try Tool.run([script, store]).expectSuccess()

@@ -3,6 +3,8 @@ import Testing
 
 /// `moonpool` accepts the same command lines as `lua`, with the same exit codes.
 @Suite struct CommandLineTests {
+    private let folder = try! TemporaryFolder()
+
     /// Runs the same with Debian's `lua5.4` and expects the same output and exit code.
     func expectAsLua(_ arguments: [String], input: String = "") throws {
         let ours = try Tool.run(arguments, input: input)
@@ -29,7 +31,6 @@ import Testing
 
     @Test(.enabled(if: canHideProc))
     func `In-memory stores, past versions and backups work without a mounted /proc`() throws {
-        let folder = try TemporaryFolder()
         let script = try folder.write(
             """
             local moonpool = require "moonpool"
@@ -76,7 +77,6 @@ import Testing
     }
 
     @Test func `the tool passes arguments and the script's name`() throws {
-        let folder = try TemporaryFolder()
         let script = try folder.write("print(#arg, ...) print(arg[0]:match '[^/]*$')", to: "s.lua")
         try expectAsLua([script])
         try expectAsLua([script, "one", "two three", ""])
@@ -91,7 +91,6 @@ import Testing
     }
 
     @Test func `os exit with true closes the state under the running code`() throws {
-        let folder = try TemporaryFolder()
         let script = try folder.write(
             """
             local first <close> = setmetatable({}, { __close = function(_, e) print('first', e) end })
@@ -103,7 +102,6 @@ import Testing
     }
 
     @Test func `an open write is rolled back when os exit closes the state`() throws {
-        let folder = try TemporaryFolder()
         let store = "\(folder.path)/s.moonpool"
         let script = try folder.write(
             """
@@ -118,14 +116,12 @@ import Testing
     }
 
     @Test func `a script gets the values of the table arg, and needs the table`() throws {
-        let folder = try TemporaryFolder()
         let script = try folder.write("print(...)", to: "s.lua")
         try expectAsLua(["-e", "arg[1] = 100 arg[2] = {} arg[2] = nil", script, "x"])
         try Tool.run(["-e", "arg = 1", script]).expectError("'arg' is not a table")
     }
 
     @Test func `an error object is described by its own metamethod`() throws {
-        let folder = try TemporaryFolder()
         let script = try folder.write(
             """
             local object = setmetatable({}, { __tostring = function()
@@ -168,7 +164,6 @@ import Testing
     }
 
     @Test func `the tool reports an error with a traceback and exit code 1`() throws {
-        let folder = try TemporaryFolder()
         let script = try folder.write(
             "local function f()\n  error 'broken'\nend\nf()\n", to: "bad.lua")
         let outcome = try Tool.run([script]).expectError("bad.lua:2: broken", "stack traceback:")
@@ -194,7 +189,6 @@ import Testing
 
     @Test func `an interrupt ends an endless script with code 130 and rolls back its write`() throws
     {
-        let folder = try TemporaryFolder()
         let script = try folder.write(
             """
             local store = moonpool.open { path = arg[1], schema = { Dog = { id = "int primary" } } }

@@ -3,6 +3,8 @@ import Testing
 
 /// Control characters of data in the output of commands.
 @Suite struct ControlCharacterOutputTests {
+    private let folder = try! TemporaryFolder()
+
     private static let schema = #"D = { id = "string primary", name = "string" }"#
 
     private func makeStore(_ folder: TemporaryFolder) throws {
@@ -22,7 +24,6 @@ import Testing
     }
 
     @Test func `A dry run shows each changed value on one line`() throws {
-        let folder = try TemporaryFolder()
         try makeStore(folder)
         _ = try folder.write(
             """
@@ -41,7 +42,6 @@ import Testing
     }
 
     @Test func `Errors and summaries escape names and values`() throws {
-        let folder = try TemporaryFolder()
         try makeStore(folder)
         let failed = try Tool.run(
             ["a.moonpool", "-e", #"store:objects("D\27[31mRED")"#], in: folder.path)
@@ -58,7 +58,6 @@ import Testing
     }
 
     @Test func `A watched change is one line, as JSON too`() throws {
-        let folder = try TemporaryFolder()
         try makeStore(folder)
         for option in [[], ["--json"]] {
             let watch = try Subprocess(Tool.path, ["watch", folder.path + "/a.moonpool"] + option)

@@ -2,13 +2,14 @@ import Testing
 
 /// `moonpool import` with its parsing options, and rows in Lua.
 @Suite struct ImportCommandTests {
+    private let folder = try! TemporaryFolder()
+
     private func types(_ store: String) throws -> String {
         let lines = try Tool.run(["export", store, "-"]).lines
         return lines.first ?? ""
     }
 
     @Test func `standard input creates a new class, in every text format`() throws {
-        let folder = try TemporaryFolder()
         let inputs = [
             ("csv", "id,v\n1,00601\n"), ("tsv", "id\tv\n1\t00601\n"),
             ("jsonl", "{\"id\":1,\"v\":\"00601\"}\n"), ("json", "[{\"id\":1,\"v\":\"00601\"}]"),
@@ -36,7 +37,6 @@ import Testing
             0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x4C, 0xD1, 0x29, 0xE3, 0x32, 0xD4, 0xA9,
             0xE0, 2, 0,
         ]
-        let folder = try TemporaryFolder()
         let script = try folder.write(
             """
             local bytes = {\(gzip.map { "\($0)" }.joined(separator: ","))}
@@ -68,7 +68,6 @@ import Testing
     }
 
     @Test func `a binary file under another name is named`() throws {
-        let folder = try TemporaryFolder()
         let script = """
             local made <close> = moonpool.open { path = "a.moonpool", schema = { T = { v = "int" } } }
             made:write(function() made:create("T", { v = 1 }) end)
@@ -108,7 +107,6 @@ import Testing
         ("a.csv", "a,b\n1,\u{7F}\n2\n"),
     ])
     func `a failed import leaves no file`(name: String, text: String) throws {
-        let folder = try TemporaryFolder()
         let file = try folder.write(text, to: name)
         try Tool.run(["import", folder.path + "/new.moonpool", file, "--class", "T"]).expectError(
             name)
@@ -116,7 +114,6 @@ import Testing
     }
 
     @Test func `the report is printed as JSON on request`() throws {
-        let folder = try TemporaryFolder()
         let file = try folder.write("id,v\n1,0.1234567890123456789\n2,x\n3,0.5\n", to: "a.csv")
         let outcome = try Tool.run([
             "import", folder.path + "/new.moonpool", file, "--class", "T", "--types", "v=double",
@@ -146,7 +143,6 @@ import Testing
         (["--format", "geojsn"], "did you mean 'geojson'?"),
     ])
     func `invalid options are refused by name`(words: [String], expected: String) throws {
-        let folder = try TemporaryFolder()
         let file = try folder.write("id,v\n1,2\n", to: "a.csv")
         let store = folder.path + "/new.moonpool"
         try Tool.run(["import", store, file, "--class", "T"] + words).expectError(expected)
@@ -154,7 +150,6 @@ import Testing
     }
 
     @Test func `an export has the requested separator`() throws {
-        let folder = try TemporaryFolder()
         let file = try folder.write("id,v\n1,\"a;b\"\n2,\n", to: "a.csv")
         let store = folder.path + "/new.moonpool"
         _ = try Tool.run(["import", store, file, "--class", "T"])

@@ -2,6 +2,8 @@ import Testing
 
 /// Another program, or the script itself, truncates a file that a store has open.
 @Suite struct LostPagesTests {
+    private let folder = try! TemporaryFolder()
+
     private static let beginning = """
         local path = arg[1] .. "/cut short.moonpool"
         local store = moonpool.open { path = path, schema = { Dog = { name = "string", age = "int" } } }
@@ -17,7 +19,6 @@ import Testing
         """
 
     @Test func `reads and writes are errors, and the script continues`() throws {
-        let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
         try Tool.run(
             script: Self.beginning + """
@@ -30,7 +31,6 @@ import Testing
     }
 
     @Test func `an idle process distinguishes long histories from other files`() throws {
-        let folder = try TemporaryFolder()
         let writer = try folder.write(
             """
             local store = moonpool.open { path = arg[1] }
@@ -58,7 +58,6 @@ import Testing
     }
 
     @Test func `a truncated lock file does not end the process`() throws {
-        let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
         try Tool.run(
             script: Self.beginning + """

@@ -3,8 +3,9 @@ import SystemCalls
 import Testing
 
 @Suite struct OpeningTests {
+    private let folder = try! TemporaryFolder()
+
     @Test func `A CSV file opens as a store in memory`() throws {
-        let folder = try TemporaryFolder()
         _ = try folder.write("name,age\nRex,3\nFido,5\n", to: "my-dogs.csv")
         try Tool.run(
             ["my-dogs.csv"], input: "print(store:objects('MyDogs'):sum('age'))\n", in: folder.path
@@ -13,7 +14,6 @@ import Testing
 
     @Test(arguments: ["dogs.json", "dogs.jsonl"])
     func `A JSON file opens as a store in memory`(name: String) throws {
-        let folder = try TemporaryFolder()
         let rows = [#"{"name": "Rex"}"#, #"{"name": "Fido"}"#]
         _ = try folder.write(
             name.hasSuffix("l")
@@ -24,7 +24,6 @@ import Testing
     }
 
     @Test func `An export opens with its classes`() throws {
-        let folder = try TemporaryFolder()
         try Tool.run(
             ["zoo.moonpool"],
             input: """
@@ -42,7 +41,6 @@ import Testing
         "zoo.moonpool", "ZOO.MOONPOOL", "zoo.enc", "zoo.realm", "zoo.sqlite", "zoo.csv",
     ])
     func `A file with the name of data is never run as a script`(name: String) throws {
-        let folder = try TemporaryFolder()
         let script = "print('RA' .. 'N')"
         _ = try folder.write(script, to: name)
         for words in [
@@ -58,7 +56,6 @@ import Testing
     }
 
     @Test func `A script after a store runs with the store open`() throws {
-        let folder = try TemporaryFolder()
         _ = try folder.write(
             "store:define { Dog = { name = 'string' } } print(#store:objects 'Dog', arg[0], arg[1], ...)",
             to: "script.lua")
@@ -67,7 +64,6 @@ import Testing
     }
 
     @Test func `Options before and after a store are accepted`() throws {
-        let folder = try TemporaryFolder()
         _ = try folder.write("id,name\n1,Rex\n2,Ada\n", to: "dogs.csv")
         _ = try folder.write("print(n, arg[0], arg[-4], ...)", to: "script.lua")
         let define = "store:define { Dog = { name = 'string' } }"

@@ -4,8 +4,9 @@ import Testing
 /// `moonpool export` and `import` with a PostgreSQL database, and the same from Lua.
 @Suite(.enabled(if: PostgresServer.isInstalled, PostgresServer.missing))
 struct PostgresCommandTests {
+    private let folder = try! TemporaryFolder()
+
     @Test func `a store is exported to a database and imported`() throws {
-        let folder = try TemporaryFolder()
         let rows = try folder.write("id,name,age\n1,Rex,3\n2,Max,\n", to: "dogs.csv")
         let store = folder.path + "/zoo.moonpool"
         _ = try Tool.run(["import", store, rows, "--class", "Dog"])
@@ -28,7 +29,6 @@ struct PostgresCommandTests {
             CREATE SCHEMA shop; CREATE TABLE shop.lines (a integer, b integer, PRIMARY KEY (a, b)); \
             INSERT INTO shop.lines VALUES (1, 2); CREATE TABLE shop.other (id integer PRIMARY KEY)
             """)
-        let folder = try TemporaryFolder()
         let store = folder.path + "/a.moonpool"
         let taken = try Tool.run([
             "import", store, database.address, "--schema", "shop", "--table", "lines", "--key",
@@ -44,7 +44,6 @@ struct PostgresCommandTests {
     }
 
     @Test func `a command and a script keep tables up to date`() throws {
-        let folder = try TemporaryFolder()
         let rows = try folder.write("id,name\n1,Rex\n", to: "dogs.csv")
         let store = folder.path + "/zoo.moonpool"
         _ = try Tool.run(["import", store, rows, "--class", "Dog"])

@@ -2,12 +2,13 @@ import Testing
 
 /// The recorded sessions in the documentation match what the program shows.
 @Suite struct ReadmeSessionTests {
+    private let folder = try! TemporaryFolder()
+
     @Test func `README's first session matches the prompt`() throws {
         let sessions = try ReadmeTests.blocks("text", in: "README.md").filter {
             $0.hasPrefix("Moonpool ")
         }
         #expect(sessions.count == 1)
-        let folder = try TemporaryFolder()
         for session in sessions {
             let path = try folder.write(session, to: "session.txt")
             try Tool.run(["transcript", path]).expectSuccess()
@@ -26,7 +27,6 @@ import Testing
     }
 
     @Test func `a missing or empty transcript is an error`() throws {
-        let folder = try TemporaryFolder()
         try Tool.run(["transcript"]).expectExit(64)
         let missing = try Tool.run(["transcript", "/nowhere"]).expectExit(1)
         #expect(missing.error == "moonpool: cannot read /nowhere: No such file or directory\n")
@@ -37,7 +37,6 @@ import Testing
     }
 
     @Test func `a session recorded from its middle keeps the numbers of its entries`() throws {
-        let folder = try TemporaryFolder()
         let path = try folder.write(
             """
             -- A session of moonpool in 80 columns from entry 3; `moonpool transcript FILE` runs it again.
@@ -48,7 +47,6 @@ import Testing
     }
 
     @Test func `a difference is shown with the expected output`() throws {
-        let folder = try TemporaryFolder()
         let path = try folder.write(
             """
             moonpool> 6 * 7

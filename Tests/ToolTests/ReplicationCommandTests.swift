@@ -4,6 +4,9 @@ import Testing
 /// `moonpool publish` and `follow` with a NATS server, and the same from Lua.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
 struct ReplicationCommandTests {
+    private let folder = try! TemporaryFolder()
+    private var store: String { folder.path + "/a.moonpool" }
+
     private func addDogs(_ store: String, _ first: Int, _ last: Int) throws {
         let outcome = try Tool.run(
             script: """
@@ -21,7 +24,6 @@ struct ReplicationCommandTests {
 
     @Test func `a script publishes with acknowledgment, and another script follows`() throws {
         let server = try NatsServer()
-        let folder = try TemporaryFolder()
         let publisher = try Tool.run(
             script: """
                 local store = moonpool.open { path = arg[1], schema = { Dog = { id = "int primary", name = "string" } } }
@@ -36,7 +38,7 @@ struct ReplicationCommandTests {
                 print(pcall(store.publish, store, { url = arg[2], stream = "zoo" }))
                 store:close()
                 print(publication.is_running)
-                """, arguments: [folder.path + "/a.moonpool", server.address])
+                """, arguments: [store, server.address])
         #expect(publisher.error == "")
         let lines = publisher.output.split(separator: "\n")
         try #require(lines.count == 5, "\(publisher.output)")
@@ -56,18 +58,15 @@ struct ReplicationCommandTests {
                 print(following.is_running, store:freeze().is_follower)
                 """, arguments: [folder.path + "/b.moonpool", server.address]
         ).expectOutput("true\tfollower\ttrue\t5\nread_only\nfalse\ttrue\n", error: "")
-        #expect(try export(folder.path + "/b.moonpool") == export(folder.path + "/a.moonpool"))
+        #expect(try export(folder.path + "/b.moonpool") == export(store))
     }
 
     @Test func `a script receives the error of its publisher, and no write is acknowledged`() throws
     {
         let server = try NatsServer()
-        let folder = try TemporaryFolder()
-        try addDogs(folder.path + "/a.moonpool", 1, 1)
+        try addDogs(store, 1, 1)
         try addDogs(folder.path + "/b.moonpool", 1, 1)
-        let publishing = [
-            "publish", folder.path + "/a.moonpool", server.address, "--stream", "zoo", "--once",
-        ]
+        let publishing = ["publish", store, server.address, "--stream", "zoo", "--once"]
         try #require(try Tool.run(publishing).exitCode == 0)
         let rows = try folder.write("id,name\n7,Rex\n", to: "rows.csv")
         try Tool.run(
@@ -114,8 +113,7 @@ struct ReplicationCommandTests {
 
     @Test func `observers of a follower receive commits of the publisher`() throws {
         let server = try NatsServer()
-        let folder = try TemporaryFolder()
-        let (first, second) = (folder.path + "/a.moonpool", folder.path + "/b.moonpool")
+        let (first, second) = (store, folder.path + "/b.moonpool")
         try addDogs(first, 1, 1)
         let publishing = ["publish", first, server.address, "--stream", "zoo", "--once"]
         #expect(try Tool.run(publishing).output.hasPrefix("published up to version"))
@@ -149,8 +147,7 @@ struct ReplicationCommandTests {
 
     @Test func `stats and the prompt show position, lag, rate and last error`() throws {
         let server = try NatsServer()
-        let folder = try TemporaryFolder()
-        let (first, second) = (folder.path + "/a.moonpool", folder.path + "/b.moonpool")
+        let (first, second) = (store, folder.path + "/b.moonpool")
         try addDogs(first, 1, 3)
         #expect(!(try Tool.run(["stats", first]).output.contains("publishes")))
         _ = try Tool.run(["publish", first, server.address, "--stream", "zoo", "--once"])
@@ -183,8 +180,6 @@ struct ReplicationCommandTests {
         ["http://ann:hidden@127.0.0.1"],
     ])
     func `a password is in no message, status file or list of processes`(words: [String]) throws {
-        let folder = try TemporaryFolder()
-        let store = folder.path + "/a.moonpool"
         try addDogs(store, 1, 1)
         let process = try Subprocess(Tool.path, ["publish", store] + words, in: folder.path)
         if words[0].hasPrefix("http") {
@@ -205,7 +200,6 @@ struct ReplicationCommandTests {
 
     @Test func `commands promote and detach a follower`() throws {
         let server = try NatsServer()
-        let folder = try TemporaryFolder()
         let paths = ["a", "b", "c"].map { folder.path + "/\($0).moonpool" }
         try addDogs(paths[0], 1, 2)
         let zoo = ["--stream", "zoo", "--once", "--fail-fast"]
@@ -229,8 +223,6 @@ struct ReplicationCommandTests {
     @Test func `undo works after the first publication, and migrate undo names the stream`() throws
     {
         let server = try NatsServer()
-        let folder = try TemporaryFolder()
-        let store = folder.path + "/a.moonpool"
         let migrations = folder.file("migrations")
         try folder.make("migrations")
         try folder.write(
@@ -272,8 +264,6 @@ struct ReplicationCommandTests {
 
     @Test func `a second publisher stops with an error`() throws {
         let server = try NatsServer()
-        let folder = try TemporaryFolder()
-        let store = folder.path + "/a.moonpool"
         try addDogs(store, 1, 1)
         let publishing = ["publish", store, server.address, "--stream", "zoo"]
         let first = try Subprocess(Tool.path, publishing)
@@ -309,7 +299,6 @@ struct ReplicationCommandTests {
 
     @Test func `another machine writes through a service and reads from its follower`() throws {
         let server = try NatsServer()
-        let folder = try TemporaryFolder()
         let owner = try Subprocess(
             lua: """
                 local moonpool = require "moonpool"

@@ -3,6 +3,8 @@ import Testing
 
 /// `moonpool run a.lua b.lua`, and workers in the tool.
 @Suite struct RunScriptsTests {
+    private let folder = try! TemporaryFolder()
+
     /// Writes the scripts and runs all of them.
     private func run(
         _ scripts: [(name: String, code: String)], options: [String] = []
@@ -124,7 +126,6 @@ import Testing
     }
 
     @Test func `allowed folders and read-only stores apply to all scripts`() throws {
-        let folder = try TemporaryFolder()
         let path = folder.path + "/zoo.moonpool"
         let made = try Tool.lua(
             "moonpool.open { path = '\(path)', schema = { Dog = { name = 'string' } } }")
@@ -149,7 +150,6 @@ import Testing
     }
 
     @Test func `attach selects a script by name or number`() throws {
-        let folder = try TemporaryFolder()
         let code =
             "name = '%' io.stdout:write('% is ready\\n') io.stdout:flush() moonpool.every(3600, print)"
         var paths: [String] = []
@@ -184,7 +184,6 @@ import Testing
     }
 
     @Test func `Ctrl-C stops all scripts and their workers`() throws {
-        let folder = try TemporaryFolder()
         let busy = try folder.write(
             """
             local w = moonpool.worker("busy", function()
@@ -209,7 +208,6 @@ import Testing
     }
 
     @Test func `Ctrl-C ends a script whose worker runs a command`() throws {
-        let folder = try TemporaryFolder()
         let process = try Subprocess(
             lua: """
                 local w = moonpool.worker("busy", function() os.execute "echo started; exec sleep 30 > /dev/null 2> /dev/null" end)
@@ -223,7 +221,6 @@ import Testing
     /// this.
     @Test(arguments: [SIGTERM, SIGHUP])
     func `kill ends scripts and their workers`(signal: Int32) throws {
-        let folder = try TemporaryFolder()
         let script = try folder.write(
             """
             moonpool.worker("busy", function() while true do end end)

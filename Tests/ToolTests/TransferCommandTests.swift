@@ -3,11 +3,12 @@ import Testing
 
 /// `moonpool import` and `export`, and the same from Lua.
 @Suite struct TransferCommandTests {
+    private let folder = try! TemporaryFolder()
+    private var store: String { folder.path + "/zoo.moonpool" }
+
     @Test func `an exported store can be imported, through a pipe too`() throws {
-        let folder = try TemporaryFolder()
         let rows = try folder.write(
             "id,name,age\n1,Rex,3\n2,\"Max, the second\",\n", to: "dogs.csv")
-        let store = folder.path + "/zoo.moonpool"
         let taken = try Tool.run(["import", store, rows, "--class", "Dog"])
         #expect(taken.output == "new class Dog\n2 created, 0 updated\n", "\(taken.error)")
         let lines = try Tool.run(["export", store, "-", "--format", "jsonl"])
@@ -54,8 +55,6 @@ import Testing
     ]
 
     @Test func `an error is one line with the solution, and exit code 1`() throws {
-        let folder = try TemporaryFolder()
-        let store = folder.path + "/zoo.moonpool"
         let rows = try folder.write("id\n1\n", to: "dogs.csv")
         try Tool.run(["import", store, rows, "--class", "Dog"]).expectSuccess()
         for (words, expected) in Self.mistakes {
@@ -69,7 +68,6 @@ import Testing
     func `a copy of a pipe that cannot be kept is an error, and leaves no store`(
         format: String
     ) throws {
-        let folder = try TemporaryFolder()
         let row = [
             "csv": "%d,x", "jsonl": "{\"id\":%d}", "json": "{\"id\":%d},", "lua": "T{id=%d}",
         ]
@@ -99,7 +97,6 @@ import Testing
 
     @Test(arguments: ["rows.csv", "rows.jsonl", "rows"])
     func `a named pipe is imported without a format`(name: String) throws {
-        let folder = try TemporaryFolder()
         let pipe = folder.path + "/" + name
         guard mkfifo(pipe, 0o600) == 0 else { throw SystemFailure("mkfifo") }
         let process = try Subprocess(
@@ -115,8 +112,6 @@ import Testing
     }
 
     @Test func `an export chooses columns, order and a number of objects`() throws {
-        let folder = try TemporaryFolder()
-        let store = folder.path + "/zoo.moonpool"
         let rows = try folder.write("id,name,age\n1,Rex,3\n2,Max,5\n3,Pup,5\n", to: "dogs.csv")
         try Tool.run(["import", store, rows, "--class", "Dog"]).expectSuccess()
         let some = try Tool.run([
@@ -187,10 +182,8 @@ import Testing
     }
 
     @Test func `a dry run shows the inferred types, and creates nothing`() throws {
-        let folder = try TemporaryFolder()
         let rows = try folder.write(
             "id,name,since\n1,Rex,2026-11-20T10:00:00Z\n2,,\n", to: "dogs.csv")
-        let store = folder.path + "/zoo.moonpool"
         let outcome = try Tool.run(["import", store, rows, "--class", "Dog", "--dry-run"])
         #expect(
             outcome.output == """
@@ -205,7 +198,6 @@ import Testing
     }
 
     @Test func `SQLite and Lua source preserve a store`() throws {
-        let folder = try TemporaryFolder()
         let script = try folder.write(
             """
             local store = moonpool.open { path = arg[1], schema = {
@@ -223,7 +215,6 @@ import Testing
             print(report.created, report.new_classes[1], report.schema.Hound.id)
             print(pcall(copy.import, copy, "dogs.db", { class = { "Cat" } }))
             """, to: "zoo.lua")
-        let store = folder.path + "/zoo.moonpool"
         let made = try Tool.run([script, store], in: folder.path)
         #expect(
             made.output
@@ -250,7 +241,6 @@ import Testing
     }
 
     @Test func `the nightly job reports its outcome by exit code`() throws {
-        let folder = try TemporaryFolder()
         let good = try folder.write("id,station,day,celsius\na,Bern,2026-11-20,1\n", to: "good.csv")
         let bad = try folder.write("id,station,day,celsius\nb,Bern,soon,1\n", to: "bad.csv")
         let cases = [(good, Int32(0)), (bad, 1), (folder.path + "/none.csv", 2), (good, 0)]

@@ -3,6 +3,9 @@ import Testing
 
 /// Several processes on one file.
 @Suite struct TwoProcessTests {
+    private let folder = try! TemporaryFolder()
+    private var store: String { folder.path + "/shared.moonpool" }
+
     private static let schema = """
         local store = moonpool.open {
           path = arg[1], durability = "memory",
@@ -12,8 +15,6 @@ import Testing
         """
 
     @Test func `commits of one process wake the observers of another, with exact changes`() throws {
-        let folder = try TemporaryFolder()
-        let store = folder.path + "/shared.moonpool"
         let observer = try folder.write(
             Self.schema + """
                 local seen = 0
@@ -40,8 +41,6 @@ import Testing
     }
 
     @Test func `the version of a killed reader is released by the next process`() throws {
-        let folder = try TemporaryFolder()
-        let store = folder.path + "/shared.moonpool"
         let schema = #"schema = { Entry = { id = "int primary", text = "string" } }"#
         // Keeps the file open, so that no other process is the first to open it.
         let resident = try folder.write(
@@ -81,8 +80,6 @@ import Testing
     func `opening a file during a write does not truncate it, with any map size`(
         durability: String
     ) throws {
-        let folder = try TemporaryFolder()
-        let store = folder.path + "/shared.moonpool"
         let writer = try folder.write(
             """
             local store = moonpool.open {
@@ -127,7 +124,6 @@ import Testing
 
     @Test(arguments: ["os.rename(arg[1], arg[2])", "os.remove(arg[2])"])
     func `writes to a replaced or deleted file are errors`(change: String) throws {
-        let folder = try TemporaryFolder()
         let (new, old) = (folder.path + "/new.moonpool", folder.path + "/old.moonpool")
         let fill = try folder.write(
             Self.schema + """
@@ -165,8 +161,6 @@ import Testing
     }
 
     @Test func `a file that another process has migrated stays usable`() throws {
-        let folder = try TemporaryFolder()
-        let store = folder.path + "/shared.moonpool"
         let user = try folder.write(
             """
             local store = moonpool.open {

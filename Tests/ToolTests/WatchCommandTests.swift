@@ -3,6 +3,8 @@ import Testing
 
 /// `moonpool watch`, as a user runs it.
 @Suite struct WatchCommandTests {
+    private let folder = try! TemporaryFolder()
+
     private static let open = """
         local store = moonpool.open {
           path = arg[1], durability = "memory",
@@ -30,7 +32,6 @@ import Testing
 
     @Test(arguments: [SIGINT, SIGTERM])
     func `changes of other processes are printed as text until a signal`(signal: Int32) throws {
-        let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         let watch = try Subprocess(Tool.path, ["watch", store], until: "at version")
         // The writes run one after the other; otherwise they may be reported together.
@@ -51,7 +52,6 @@ import Testing
     }
 
     @Test func `with a query, only its objects are printed`() throws {
-        let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         let watch = try Subprocess(
             Tool.path, ["watch", store, "Dog where age > 3", "--json"], until: "$changes")
@@ -67,7 +67,6 @@ import Testing
     }
 
     @Test func `the JSON Lines of watch can be replayed`() throws {
-        let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         let watch = try Subprocess(Tool.path, ["watch", "--json", store], until: "$changes")
         try change(folder, store, Self.changes)
@@ -88,7 +87,6 @@ import Testing
     }
 
     @Test func `a stream that begins with a snapshot is replayed into an empty store`() throws {
-        let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         try change(
             folder, store,
@@ -114,14 +112,12 @@ import Testing
     }
 
     @Test func `options of watch that require JSON Lines report an error`() throws {
-        let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         try Tool.run(["watch", store, "--snapshot"]).expectError("add --json")
         try Tool.run(["watch", store, "Dog", "--json", "--snapshot"]).expectError("omit the query")
     }
 
     @Test func `watch ends when its output is closed`() throws {
-        let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         let shell = try Subprocess(
             "/bin/sh", ["-c", "\"$0\" watch \"$1\" | head -n 1; echo ended", Tool.path, store])
@@ -131,7 +127,6 @@ import Testing
     }
 
     @Test func `an invalid query of watch is an error with exit code 1`() throws {
-        let folder = try TemporaryFolder()
         let store = try makeStore(folder)
         try Tool.run(["watch", folder.path + "/nothing"]).expectError("there is no store")
         let text = try Tool.run(["watch", try folder.write("text", to: "a.txt")])

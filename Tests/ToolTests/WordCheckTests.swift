@@ -2,12 +2,13 @@ import Testing
 
 /// `scripts/check-words` keeps the language of the project's texts.
 @Suite struct WordCheckTests {
+    private let folder = try! TemporaryFolder()
+
     private func check(_ files: [String]) throws -> Tool.Outcome {
         try Subprocess(Tool.root + "/scripts/check-words", files, in: Tool.root).finish()
     }
 
     @Test func `a listed word is reported with its line and the preferred word`() throws {
-        let folder = try TemporaryFolder()
         let words = [
             "a" + "new", "some" + "body", "Goes" + " on", "is t" + "old of", "there is " + "no way",
         ]
@@ -24,7 +25,6 @@ import Testing
     }
 
     @Test func `the patterns for messages apply to string literals only`() throws {
-        let folder = try TemporaryFolder()
         let text = """
             // the argument is \("no") decimal
             let message = "'x' is \("no") decimal"
@@ -36,7 +36,6 @@ import Testing
     }
 
     @Test func `parts of longer words are not reported`() throws {
-        let folder = try TemporaryFolder()
         let path = try folder.write("mushrooms, recommend, classroom, a pony\n", to: "page.md")
         try check([path]).expectSuccess()
     }

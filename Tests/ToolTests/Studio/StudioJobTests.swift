@@ -3,6 +3,8 @@ import Testing
 
 /// Requests of the studio that take long, that end early, or that a page must not make.
 @Suite struct StudioJobTests {
+    private let folder = try! TemporaryFolder()
+
     private static let dogs = """
         local store = moonpool.open { path = "zoo.moonpool", durability = "memory", schema = {
           Dog = { { "id", "int primary" }, { "name", "string" }, { "age", "int?" } } } }
@@ -35,7 +37,6 @@ import Testing
 
     @Test func `many objects are searched and sorted in a worker, which follows the store`() throws
     {
-        let folder = try TemporaryFolder()
         try change(
             folder,
             "for i = 1, 100001 do store:create('Dog', { i, 'n' .. i % 1000, i % 100 }) end")
@@ -79,7 +80,6 @@ import Testing
     }
 
     @Test func `the id of a subscription cannot be used again until it has ended`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "store:create('Dog', { 1, 'Rex' })")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
@@ -95,7 +95,6 @@ import Testing
     }
 
     @Test func `uploads are limited, end with the page, and need write access`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         func upload(_ studio: StudioProgram, size: String, _ body: String = "") throws -> String {
@@ -157,7 +156,6 @@ import Testing
 
     @Test(arguments: [[], ["--sandbox"]])
     func `an exported SQLite file with data is previewed and imported`(options: [String]) throws {
-        let folder = try TemporaryFolder()
         try Tool.lua(
             #"""
             local store = moonpool.open { path = "box.moonpool", schema = { Box = { { "id", "int primary" }, { "bytes", "data?" } } } }
@@ -195,7 +193,6 @@ import Testing
     }
 
     @Test func `a rehearsal leaves no files, also if it is canceled`() throws {
-        let folder = try TemporaryFolder()
         try folder.make("migrations")
         let file = "return { schema = { Dog = { id = 'int primary', name = 'string' } } }"
         try folder.write(file, to: "migrations/0001_start.lua")
@@ -220,7 +217,6 @@ import Testing
 
     @Test func `a confined studio filters, exports, previews and completes without workers`() throws
     {
-        let folder = try TemporaryFolder()
         try change(folder, "for i = 1, 5 do store:create('Dog', { i, 'n' .. i, i }) end")
         let studio = try StudioProgram(["zoo.moonpool", "--sandbox"], in: folder.path)
         let page = try studio.welcome()
@@ -248,7 +244,6 @@ import Testing
     }
 
     @Test func `a page stops its own entries in another process, and no other code`() throws {
-        let folder = try TemporaryFolder()
         let script = try StudioPageTests.Observers.run(
             """
             local store = moonpool.open { path = "shop.moonpool", schema = { Order = { { "id", "int primary" } } } }

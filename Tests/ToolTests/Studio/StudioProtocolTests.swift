@@ -4,6 +4,8 @@ import Testing
 
 /// The messages between the page and `moonpool studio`.
 @Suite struct StudioProtocolTests {
+    private let folder = try! TemporaryFolder()
+
     private static let dogs = """
         local store = moonpool.open { path = "zoo.moonpool", durability = "memory", schema = {
           Person = { { "name", "string primary" }, { "dogs", "backlinks Dog.owner" } },
@@ -19,7 +21,6 @@ import Testing
     }
 
     @Test func `rows arrive, and events have the ranges of each commit`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "for i = 1, 10 do store:create('Dog', { i, 'Dog ' .. i, i }) end")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
@@ -64,7 +65,6 @@ import Testing
     }
 
     @Test func `a slow page receives one reset instead of many changes`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "store:create('Dog', { 0, 'a', 0 })")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
@@ -87,7 +87,6 @@ import Testing
     }
 
     @Test func `changes that a page has not seen arrive as one`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "for i = 1, 60 do store:create('Dog', { i, 'Dog ' .. i, i % 7 }) end")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let query =
@@ -140,7 +139,6 @@ import Testing
     }
 
     @Test func `fields with values of other types are errors, and later requests work`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
@@ -165,7 +163,6 @@ import Testing
     }
 
     @Test func `operations of a write happen together or not at all`() throws {
-        let folder = try TemporaryFolder()
         try change(
             folder, "store:create('Dog', { 1, 'Rex', 3 }) store:create('Any', { value = 1.0 })")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
@@ -257,7 +254,6 @@ import Testing
     }
 
     @Test func `entries are evaluated one after another, and their output is limited`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
@@ -282,7 +278,6 @@ import Testing
     }
 
     @Test func `a console is read-only or off as the command says`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
         let write = ["do": "evaluate", "text": "store:write(function() end)"]
         let reader = try StudioProgram(["zoo.moonpool", "--read-only"], in: folder.path)
@@ -297,7 +292,6 @@ import Testing
     }
 
     @Test func `a studio that shows a store read-only refuses every way to write`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
         let studio = try StudioProgram(["zoo.moonpool", "--read-only"], in: folder.path)
         let page = try studio.welcome()
@@ -311,7 +305,6 @@ import Testing
     }
 
     @Test func `values of a property are completed as literals that select them`() throws {
-        let folder = try TemporaryFolder()
         try change(
             folder,
             #"""
@@ -346,7 +339,6 @@ import Testing
     }
 
     @Test func `a query that is not valid is an error with its column`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
@@ -381,7 +373,6 @@ import Testing
     }
 
     @Test func `a request with a field of a wrong type is an error in words`() throws {
-        let folder = try TemporaryFolder()
         try change(
             folder,
             """
@@ -471,7 +462,6 @@ import Testing
     }
 
     @Test func `values keep their digits and their types`() throws {
-        let folder = try TemporaryFolder()
         try change(
             folder,
             """
@@ -526,7 +516,6 @@ import Testing
     }
 
     @Test func `classes and the inspected object follow other processes`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
@@ -545,7 +534,6 @@ import Testing
     }
 
     @Test func `an export is downloaded once`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "for i = 1, 3 do store:create('Dog', { i, 'Dog ' .. i, i }) end")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let (fields, _) = try studio.session()
@@ -569,7 +557,6 @@ import Testing
     }
 
     @Test func `copied Lua code creates the object again; others have its values`() throws {
-        let folder = try TemporaryFolder()
         try change(
             folder,
             #"""
@@ -632,7 +619,6 @@ import Testing
     }
 
     @Test func `failures to start are named`() throws {
-        let folder = try TemporaryFolder()
         try change(folder, "")
         func failure(_ arguments: [String]) throws -> Tool.Outcome {
             try Tool.run(["studio", "--no-browser"] + arguments, in: folder.path)

@@ -3,6 +3,8 @@ import Testing
 
 /// The server of `moonpool studio` refuses everything but its own page.
 @Suite struct StudioSafetyTests {
+    private let folder = try! TemporaryFolder()
+
     private func status(_ response: String) -> String { String(response.dropFirst(9).prefix(3)) }
 
     private func body(_ response: String) -> Substring {
@@ -50,7 +52,6 @@ import Testing
     }
 
     @Test func `without a session, all answers are the same, and slow after 20 attempts`() throws {
-        let folder = try TemporaryFolder()
         try Tool.lua(
             "moonpool.open { path = 'secret.moonpool', schema = {} }:close()", in: folder.path
         ).expectSuccess()
@@ -80,7 +81,6 @@ import Testing
     }
 
     @Test func `a studio removes the folder of one that was killed, and no other`() throws {
-        let folder = try TemporaryFolder()
         func folders() -> Set<String> {
             Set(TemporaryFolder.names(in: folder.path).filter { $0.hasPrefix("moonpool-studio-") })
         }
@@ -189,7 +189,6 @@ import Testing
     }
 
     @Test func `the browser receives the address in a private file, which is removed`() throws {
-        let folder = try TemporaryFolder()
         let opener = try folder.write(
             "#!/bin/sh\nstat -c %a \"$1\" >\"$TMPDIR/mode\"; cp \"$1\" \"$TMPDIR/copy\"; echo \"$1\" >\"$TMPDIR/name\"; mv \"$TMPDIR/name\" \"$TMPDIR/done\"\n",
             to: "xdg-open")
