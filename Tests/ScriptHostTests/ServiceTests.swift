@@ -9,9 +9,13 @@ import Testing
 /// Services that answer requests over a NATS server.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
 struct ServiceTests {
+    private let server: NatsServer
+
+    init() throws { server = try NatsServer() }
+
     /// A script with a connected service.
     private func serve(
-        _ server: NatsServer, _ handler: String, subject: String = "zoo.test", before: String = ""
+        _ handler: String, subject: String = "zoo.test", before: String = ""
     ) throws -> ScriptFixture {
         let script = try ScriptFixture(
             """
@@ -28,7 +32,7 @@ struct ServiceTests {
 
     /// Runs a script with a function `ask(body, timeout)`; returns what it logs.
     private func ask(
-        _ server: NatsServer, _ source: String, subject: String = "zoo.test"
+        _ source: String, subject: String = "zoo.test"
     ) throws -> [String] {
         let script = try expectScript(
             """
@@ -53,15 +57,12 @@ struct ServiceTests {
     }
 
     @Test func `the reply is the result of the handler`() throws {
-        let server = try NatsServer()
         let script = try serve(
-            server,
             """
             if request.body == nil then return nil end
             return { subject = request.subject, list = { request.body.name, 2.5, true }, day = moonpool.date(0) }
             """)
         let log = try ask(
-            server,
             """
             local reply = ask { name = "Rex" }
             log(reply.subject)
@@ -75,9 +76,7 @@ struct ServiceTests {
     }
 
     @Test func `a handler writes to its store, and its errors are sent with their codes`() throws {
-        let server = try NatsServer()
         let script = try serve(
-            server,
             """
             if request.body.refuse then error { code = "not_allowed", message = "no\\nmore" } end
             if request.body.bug then return request.body.bug.bug.bug end
@@ -88,7 +87,6 @@ struct ServiceTests {
                 store = moonpool.open { in_memory = "zoo", schema = { Dog = { id = "int primary", name = "string" } } }
                 """)
         let log = try ask(
-            server,
             """
             log(ask({ id = 1, name = "Rex" }).name)
             log((fail { id = 1, name = "Rex" }):match("^duplicate_key: "))
@@ -112,9 +110,7 @@ struct ServiceTests {
 
     @Test func `requests are handled one at a time, in order, also while the handler waits`() throws
     {
-        let server = try NatsServer()
         let script = try serve(
-            server,
             """
             log("begin " .. request.body)
             moonpool.sleep(0.02)
@@ -122,7 +118,6 @@ struct ServiceTests {
             return request.body
             """)
         let log = try ask(
-            server,
             """
             local count, replies = 4, {}
             for number = 1, count do
@@ -145,9 +140,8 @@ struct ServiceTests {
     }
 
     @Test func `a request without a reply in time is an error`() throws {
-        let server = try NatsServer()
-        let script = try serve(server, "moonpool.wait_until(function() end) return 1")
-        let log = try ask(server, "log(fail(1, 0.25))")
+        let script = try serve("moonpool.wait_until(function() end) return 1")
+        let log = try ask("log(fail(1, 0.25))")
         #expect(
             log == [
                 "timed_out: the service 'zoo.test' did not reply within 0.25 s; it may still handle the request later"
@@ -157,9 +151,7 @@ struct ServiceTests {
     }
 
     @Test func `a subject without a service and an unreachable server are errors`() throws {
-        let server = try NatsServer()
         let log = try ask(
-            server,
             """
             log(fail(1))
             local ok, err = pcall(moonpool.request, { url = "nats://me:secret@127.0.0.1:1", subject = "x" })
@@ -174,30 +166,25 @@ struct ServiceTests {
     }
 
     @Test func `a service keeps its script running until it is stopped`() throws {
-        let server = try NatsServer()
         let script = try serve(
-            server,
             """
             moonpool.after(0, function() service:stop() log(tostring(service)) log(service.requests) end)
             return "stopping"
             """)
         #expect(!script.script.hasEnded)
-        #expect(try ask(server, "log(ask(1))") == ["stopping"])
+        #expect(try ask("log(ask(1))") == ["stopping"])
         #expect(script.finish() == 0)
         #expect(script.log == ["serving", "service 'zoo.test' (stopped)", "1"])
-        #expect(try ask(server, "log(fail(1):match('^%w+'))") == ["unavailable"])
+        #expect(try ask("log(fail(1):match('^%w+'))") == ["unavailable"])
     }
 
     @Test func `a stopping service refuses waiting requests`() throws {
-        let server = try NatsServer()
         let script = try serve(
-            server,
             """
             service:stop()
             return "late"
             """)
         let log = try ask(
-            server,
             """
             local replies = {}
             for number = 1, 3 do
@@ -215,10 +202,8 @@ struct ServiceTests {
     }
 
     @Test func `two services of a subject divide its requests`() throws {
-        let server = try NatsServer()
-        let scripts = try (1...2).map { try serve(server, "log \"one\" return \($0)") }
+        let scripts = try (1...2).map { try serve("log \"one\" return \($0)") }
         let log = try ask(
-            server,
             """
             local seen = { 0, 0 }
             for number = 1, 200 do
@@ -235,8 +220,7 @@ struct ServiceTests {
     }
 
     @Test func `a service and its requesters connect again to a restarted server`() throws {
-        let server = try NatsServer()
-        let script = try serve(server, "return request.body + 1")
+        let script = try serve("return request.body + 1")
         let asking = try ScriptFixture(
             """
             local function ask()
@@ -260,10 +244,8 @@ struct ServiceTests {
     }
 
     @Test func `requests and replies that exceed the limit of the server are errors`() throws {
-        let server = try NatsServer()
-        let script = try serve(server, "return ('x'):rep(2 << 20)")
+        let script = try serve("return ('x'):rep(2 << 20)")
         let log = try ask(
-            server,
             """
             log((fail(("x"):rep(2 << 20)):gsub("%d+", "N")))
             log((fail(1):gsub("%d+", "N")))
@@ -277,7 +259,6 @@ struct ServiceTests {
     }
 
     @Test func `requests that wait for answers have a limited part of the memory`() throws {
-        let server = try NatsServer()
         let account = MemoryAccount(limit: 1 << 20)
         let body = [UInt8](repeating: 0x31, count: 10_000)
         let held = Mutex<[any ReceivedRequest]>([])
@@ -314,7 +295,6 @@ struct ServiceTests {
     }
 
     @Test func `a service that drops requests reports it, and answers later ones`() throws {
-        let server = try NatsServer()
         let reports = Mutex<[String]>([])
         let held = Mutex<[any ReceivedRequest]>([])
         let isBusy = Mutex(true)
@@ -355,8 +335,7 @@ struct ServiceTests {
     }
 
     @Test func `a body that is not JSON is refused before the handler runs`() throws {
-        let server = try NatsServer()
-        let script = try serve(server, "log 'handled' return 1")
+        let script = try serve("log 'handled' return 1")
         let client = NatsRequestClient(NatsOptions(server.address))
         let outcome = Outcome()
         try client.send("zoo.test", body: Array("{oops".utf8), within: .seconds(60)) {
@@ -375,8 +354,7 @@ struct ServiceTests {
     }
 
     @Test func `an interrupt ends a waiting request`() throws {
-        let server = try NatsServer()
-        let script = try serve(server, "moonpool.wait_until(function() end) return 1")
+        let script = try serve("moonpool.wait_until(function() end) return 1")
         let asking = try ScriptFixture(
             """
             log "asking"
@@ -389,36 +367,37 @@ struct ServiceTests {
         _ = script.finish()
     }
 
-    @Test(arguments: [
-        ("serve", "{ url = 'nats://h', subject = 'a' }", "'handler' must be a function, got nil"),
-        (
-            "serve", "{ url = 'nats://h', subject = 'a b', handler = print }",
-            "'a b' is not a valid subject"
-        ),
-        (
-            "serve", "{ url = 'http://h', subject = 'a', handler = print }",
-            "expected an address such as"
-        ),
-        ("request", "{ url = 'nats://h', subject = 'a.*' }", "'a.*' is not a valid subject"),
-        ("request", "{ url = 'nats://h', subject = 'a', body = print }", "JSON cannot represent"),
-        (
-            "request", "{ url = 'nats://h', subject = 'a', timeout = 0 }",
-            "'timeout' must be a number"
-        ),
-        ("request", "{ url = 'nats://h', subject = 'a', bodi = 1 }", "unknown option 'bodi'"),
-        ("request", "{ url = 'nats://h' }", "option 'subject' is missing"),
-    ])
-    func `invalid options are refused immediately`(
-        function: String, options: String, reason: String
-    ) throws {
-        let script = try expectScript(
+    @Test func `invalid options are refused immediately`() throws {
+        let cases = [
+            ("serve { url = 'nats://h', subject = 'a' }", "'handler' must be a function, got nil"),
+            (
+                "serve { url = 'nats://h', subject = 'a b', handler = print }",
+                "'a b' is not a valid subject"
+            ),
+            (
+                "serve { url = 'http://h', subject = 'a', handler = print }",
+                "expected an address such as"
+            ),
+            ("request { url = 'nats://h', subject = 'a.*' }", "'a.*' is not a valid subject"),
+            ("request { url = 'nats://h', subject = 'a', body = print }", "JSON cannot represent"),
+            (
+                "request { url = 'nats://h', subject = 'a', timeout = 0 }",
+                "'timeout' must be a number"
+            ),
+            ("request { url = 'nats://h', subject = 'a', bodi = 1 }", "unknown option 'bodi'"),
+            ("request { url = 'nats://h' }", "option 'subject' is missing"),
+        ]
+        let source = cases.map {
             """
-            local ok, err = pcall(moonpool.\(function), \(options))
-            log(err.code)
-            log(err.message)
-            """)
-        #expect(script.log.first == "invalid_argument")
-        #expect(script.log.last?.contains(reason) == true, "\(script.log)")
+            local _, err = pcall(function() moonpool.\($0.0) end)
+            log(err.code .. ": " .. err.message)
+            """
+        }
+        let log = try expectScript(source.joined(separator: "\n")).log
+        #expect(log.count == cases.count)
+        for (line, (_, reason)) in zip(log, cases) {
+            #expect(line.hasPrefix("invalid_argument: ") && line.contains(reason), "\(line)")
+        }
     }
 
     @Test func `a sandboxed script has no network`() throws {
