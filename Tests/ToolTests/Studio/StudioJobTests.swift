@@ -11,9 +11,15 @@ import Testing
 
         """
 
-    private func change(_ folder: TemporaryFolder, _ code: String) throws {
+    private func change(_ code: String) throws {
         try Tool.run(["-e", Self.dogs + "store:write(function() \(code) end)"], in: folder.path)
             .expectSuccess()
+    }
+
+    /// Changes the store, and opens a page of a studio that has it.
+    private func page(_ code: String) throws -> SocketClient {
+        try change(code)
+        return try StudioProgram.page(["zoo.moonpool"], in: folder.path)
     }
 
     private func message(_ reply: [String: Any]) -> String {
@@ -37,11 +43,8 @@ import Testing
 
     @Test func `many objects are searched and sorted in a worker, which follows the store`() throws
     {
-        try change(
-            folder,
+        let page = try page(
             "for i = 1, 100001 do store:create('Dog', { i, 'n' .. i % 1000, i % 100 }) end")
-        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
-        let page = try studio.welcome()
         // A search that the page ends has no reply, and the next one is not late.
         page.send(
             #"{"id":900,"do":"rows","class":"Dog","where":"name contains 'n99' and name like '*n*9*9*'"}"#
@@ -58,13 +61,13 @@ import Testing
         let window = try page.ok(["do": "window", "on": on, "first": 998, "count": 5])
         #expect((window["rows"] as? [Any])?.count == 2)
         _ = try page.ok(["do": "window", "on": on, "first": 0, "count": 2])
-        try change(folder, "store:object('Dog', 107).name = 'a'")
+        try change("store:object('Dog', 107).name = 'a'")
         var event = try page.event()
         while event["is_running"] != nil { event = try page.event() }
         #expect(event["on"] as? Int == on && event["total"] as? Int == 1000, "\(event)")
         #expect(event["modifications"] as? [[Int]] == [[0, 1]])
         // Without an acknowledgment, the next change waits.
-        try change(folder, "store:object('Dog', 1107).name = 'b'")
+        try change("store:object('Dog', 1107).name = 'b'")
         page.seen(event)
         let next = try page.event()
         #expect(next["modifications"] as? [[Int]] == [[1, 1]])
@@ -80,9 +83,7 @@ import Testing
     }
 
     @Test func `the id of a subscription cannot be used again until it has ended`() throws {
-        try change(folder, "store:create('Dog', { 1, 'Rex' })")
-        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
-        let page = try studio.welcome()
+        let page = try page("store:create('Dog', { 1, 'Rex' })")
         page.send(#"{"id":77,"do":"rows","class":"Dog"}"#)
         page.send(#"{"id":77,"do":"rows","class":"Dog"}"#)
         let first = try page.event()
@@ -95,7 +96,7 @@ import Testing
     }
 
     @Test func `uploads are limited, end with the page, and need write access`() throws {
-        try change(folder, "")
+        try change("")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         func upload(_ studio: StudioProgram, size: String, _ body: String = "") throws -> String {
             let (cookie, key) = try studio.session()
@@ -217,7 +218,7 @@ import Testing
 
     @Test func `a confined studio filters, exports, previews and completes without workers`() throws
     {
-        try change(folder, "for i = 1, 5 do store:create('Dog', { i, 'n' .. i, i }) end")
+        try change("for i = 1, 5 do store:create('Dog', { i, 'n' .. i, i }) end")
         let studio = try StudioProgram(["zoo.moonpool", "--sandbox"], in: folder.path)
         let page = try studio.welcome()
         let rows = ["do": "rows", "class": "Dog", "where": "age > 3"]

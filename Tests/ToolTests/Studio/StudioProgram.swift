@@ -65,6 +65,14 @@ final class StudioProgram {
         return socket
     }
 
+    /// Starts a program, and opens a WebSocket that keeps it.
+    static func page(_ arguments: [String], in folder: String) throws -> SocketClient {
+        let studio = try StudioProgram(arguments, in: folder)
+        let page = try studio.welcome()
+        page.program = studio
+        return page
+    }
+
     /// Ends the program with a signal, and returns its outcome.
     func end(_ signal: Int32 = SIGTERM) throws -> Tool.Outcome {
         hasEnded = true
@@ -149,6 +157,8 @@ final class SocketClient {
     private let connection: RawConnection
     private var unread: [UInt8] = []
     private var lastID = 0
+    /// The program, if the socket keeps it.
+    var program: StudioProgram?
     /// The head of the response.
     private(set) var head = ""
     /// The events of subscriptions that no request was waiting for.

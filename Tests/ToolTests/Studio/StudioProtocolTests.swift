@@ -15,13 +15,19 @@ import Testing
 
         """
 
-    private func change(_ folder: TemporaryFolder, _ code: String) throws {
+    private func change(_ code: String) throws {
         try Tool.run(["-e", Self.dogs + "store:write(function() \(code) end)"], in: folder.path)
             .expectSuccess()
     }
 
+    /// Changes the store, and opens a page of a studio that has it.
+    private func page(_ code: String) throws -> SocketClient {
+        try change(code)
+        return try StudioProgram.page(["zoo.moonpool"], in: folder.path)
+    }
+
     @Test func `rows arrive, and events have the ranges of each commit`() throws {
-        try change(folder, "for i = 1, 10 do store:create('Dog', { i, 'Dog ' .. i, i }) end")
+        try change("for i = 1, 10 do store:create('Dog', { i, 'Dog ' .. i, i }) end")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
         let rows = try page.ok([
@@ -34,7 +40,6 @@ import Testing
         let columns = (rows["columns"] as? [[String: Any]])?.compactMap { $0["name"] as? String }
         #expect(columns == ["id", "name", "age", "owner"])
         try change(
-            folder,
             "store:object('Dog', 9).name = 'New' store:delete(store:object('Dog', 8)) store:create('Dog', { 11, 'x', 20 })"
         )
         let event = try page.event()
@@ -48,7 +53,7 @@ import Testing
             changed?["2"]?["name"] as? String == "Dog 9"
                 && changed?["0"]?["name"] as? String == "Dog 11")
         // Without an acknowledgment, the next change waits.
-        try change(folder, "store:object('Dog', 10).age = 30")
+        try change("store:object('Dog', 10).age = 30")
         let other = try studio.welcome()
         let now = try other.ok(["do": "rows", "class": "Dog", "where": "age == 30"])
         #expect(now["total"] as? Int == 1)
@@ -65,15 +70,15 @@ import Testing
     }
 
     @Test func `a slow page receives one reset instead of many changes`() throws {
-        try change(folder, "store:create('Dog', { 0, 'a', 0 })")
+        try change("store:create('Dog', { 0, 'a', 0 })")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
         _ = try page.request(["do": "rows", "class": "Dog"])
-        try change(folder, "store:create('Dog', { 1, 'a', 0 })")
+        try change("store:create('Dog', { 1, 'a', 0 })")
         let first = try page.event()
         // Every second object is a range of its own.
-        try change(folder, "for i = 2, 4002 do store:create('Dog', { i, 'a', i }) end")
-        try change(folder, "for i = 2, 4002, 2 do store:object('Dog', i).age = 1 end")
+        try change("for i = 2, 4002 do store:create('Dog', { i, 'a', i }) end")
+        try change("for i = 2, 4002, 2 do store:object('Dog', i).age = 1 end")
         let other = try studio.welcome()
         _ = try other.ok(["do": "rows", "class": "Dog", "where": "age == 1"])
         page.seen(first)
@@ -87,7 +92,7 @@ import Testing
     }
 
     @Test func `changes that a page has not seen arrive as one`() throws {
-        try change(folder, "for i = 1, 60 do store:create('Dog', { i, 'Dog ' .. i, i % 7 }) end")
+        try change("for i = 1, 60 do store:create('Dog', { i, 'Dog ' .. i, i % 7 }) end")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let query =
             [
@@ -139,9 +144,7 @@ import Testing
     }
 
     @Test func `fields with values of other types are errors, and later requests work`() throws {
-        try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
-        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
-        let page = try studio.welcome()
+        let page = try page("store:create('Dog', { 1, 'Rex', 3 })")
         _ = try page.ok(["do": "rows", "class": "Dog"])
         let rows = page.last
         for (name, value) in [
@@ -158,15 +161,13 @@ import Testing
                 #expect(try page.request(request)["error"] != nil, "\(name): \(value)")
             }
         }
-        try change(folder, "store:object('Dog', 1).age = 4")
+        try change("store:object('Dog', 1).age = 4")
         #expect(try page.event()["on"] as? Int == rows)
     }
 
     @Test func `operations of a write happen together or not at all`() throws {
-        try change(
-            folder, "store:create('Dog', { 1, 'Rex', 3 }) store:create('Any', { value = 1.0 })")
-        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
-        let page = try studio.welcome()
+        let page = try page(
+            "store:create('Dog', { 1, 'Rex', 3 }) store:create('Any', { value = 1.0 })")
         func write(_ operations: [[String: Any]]) throws -> [String: Any] {
             try page.request(["do": "write", "operations": operations])
         }
@@ -254,7 +255,7 @@ import Testing
     }
 
     @Test func `entries are evaluated one after another, and their output is limited`() throws {
-        try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
+        try change("store:create('Dog', { 1, 'Rex', 3 })")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
         func parts(_ text: String) throws -> [[String: Any]] {
@@ -278,7 +279,7 @@ import Testing
     }
 
     @Test func `a console is read-only or off as the command says`() throws {
-        try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
+        try change("store:create('Dog', { 1, 'Rex', 3 })")
         let write = ["do": "evaluate", "text": "store:write(function() end)"]
         let reader = try StudioProgram(["zoo.moonpool", "--read-only"], in: folder.path)
         let reply = try reader.welcome().ok(write)["parts"] as? [[String: Any]]
@@ -292,7 +293,7 @@ import Testing
     }
 
     @Test func `a studio that shows a store read-only refuses every way to write`() throws {
-        try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
+        try change("store:create('Dog', { 1, 'Rex', 3 })")
         let studio = try StudioProgram(["zoo.moonpool", "--read-only"], in: folder.path)
         let page = try studio.welcome()
         for request in [
@@ -305,14 +306,11 @@ import Testing
     }
 
     @Test func `values of a property are completed as literals that select them`() throws {
-        try change(
-            folder,
+        let page = try page(
             #"""
             for i, name in ipairs { "O'Brien", "a\\b\n\"", "Ömer", "ömer", "Rex", "Rex" } do store:create("Dog", { i, name, i > 3 and i or nil }) end
             store:create("Any", { float = 0.1, money = moonpool.decimal("1.50"), when = moonpool.date(0.25) })
             """#)
-        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
-        let page = try studio.welcome()
         func complete(_ name: String, _ property: String, _ text: String = "") throws -> [String] {
             let request = ["do": "complete", "class": name, "property": property, "text": text]
             return try #require(page.ok(request)["values"] as? [String])
@@ -339,9 +337,7 @@ import Testing
     }
 
     @Test func `a query that is not valid is an error with its column`() throws {
-        try change(folder, "")
-        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
-        let page = try studio.welcome()
+        let page = try page("")
         let reply = try page.request(["do": "rows", "class": "Dog", "where": "age > > 3"])
         let error = try #require(reply["error"] as? [String: Any])
         #expect(
@@ -373,14 +369,11 @@ import Testing
     }
 
     @Test func `a request with a field of a wrong type is an error in words`() throws {
-        try change(
-            folder,
+        let page = try page(
             """
             store:create('Dog', { 1, 'Rex', 3 })
             store:create('Any', { value = 1, list = { 1 }, set = { 'a' }, map = { k = 1 } })
             """)
-        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
-        let page = try studio.welcome()
         let valid: [String: Any] = [
             "class": "Dog", "ref": 0, "refs": [0], "property": "name", "where": "age > 3",
             "sort": [["age", "ascending"]], "first": 0, "count": 5, "at": 3, "format": "lua",
@@ -462,8 +455,7 @@ import Testing
     }
 
     @Test func `values keep their digits and their types`() throws {
-        try change(
-            folder,
+        let page = try page(
             """
             local ann = store:create("Person", { name = "Ann" })
             store:create("Dog", { id = 1, name = string.rep("é", 300), owner = ann })
@@ -480,8 +472,6 @@ import Testing
             store:create("Any", { value = math.mininteger })
             store:create("Any", { value = -0.0, float = -0.0 })
             """)
-        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
-        let page = try studio.welcome()
         func values(_ name: String) throws -> [[Any]] {
             let reply = try page.ok(["do": "rows", "class": name])
             return try #require(reply["rows"] as? [[String: Any]]).compactMap {
@@ -516,9 +506,7 @@ import Testing
     }
 
     @Test func `classes and the inspected object follow other processes`() throws {
-        try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
-        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
-        let page = try studio.welcome()
+        let page = try page("store:create('Dog', { 1, 'Rex', 3 })")
         let schema = try page.ok(["do": "schema"])
         #expect(
             (schema["classes"] as? [[String: Any]])?.compactMap { $0["name"] as? String } == [
@@ -527,14 +515,14 @@ import Testing
         let object = try page.ok(["do": "object", "class": "Dog", "ref": 0])
         let id = page.last
         #expect(object["name"] as? String == "Dog 1")
-        try change(folder, "store:delete(store:object('Dog', 1))")
+        try change("store:delete(store:object('Dog', 1))")
         var found: [String: Any] = [:]
         repeat { found = try page.event() } while found["on"] as? Int != id
         #expect(found["deleted"] as? Bool == true)
     }
 
     @Test func `an export is downloaded once`() throws {
-        try change(folder, "for i = 1, 3 do store:create('Dog', { i, 'Dog ' .. i, i }) end")
+        try change("for i = 1, 3 do store:create('Dog', { i, 'Dog ' .. i, i }) end")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let (fields, _) = try studio.session()
         let page = try studio.welcome()
@@ -557,8 +545,7 @@ import Testing
     }
 
     @Test func `copied Lua code creates the object again; others have its values`() throws {
-        try change(
-            folder,
+        let page = try page(
             #"""
             local ann = store:create("Person", { name = 'An"n' })
             store:create("Dog", { id = 1, name = "Rex,\n\0é", owner = ann })
@@ -568,8 +555,6 @@ import Testing
               map = { ["end"] = 1, clear = 2, b = { c = "x" } } })
             store:create("Any", { value = "text" })
             """#)
-        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
-        let page = try studio.welcome()
         func copy(_ name: String, _ format: String, _ refs: Int...) throws -> String {
             let request =
                 ["do": "copy", "class": name, "refs": refs.isEmpty ? [0] : refs, "format": format]
@@ -596,7 +581,6 @@ import Testing
                 == [#"store:create("Any","#, #"store:create("Any","#])
         let code = try copy("Any", "lua")
         try change(
-            folder,
             "\(code) local any = store:objects('Any') assert(moonpool.json.encode(any[1]) == moonpool.json.encode(any[3]), moonpool.json.encode(any[3]))"
         )
         for wrong in [
@@ -619,7 +603,7 @@ import Testing
     }
 
     @Test func `failures to start are named`() throws {
-        try change(folder, "")
+        try change("")
         func failure(_ arguments: [String]) throws -> Tool.Outcome {
             try Tool.run(["studio", "--no-browser"] + arguments, in: folder.path)
         }
