@@ -11,7 +11,8 @@ import Testing
           path = arg[1], durability = arg[3],
           schema = {
             Count = { name = "string primary", value = "int" },
-            Step = { id = "string primary", by = "Count", text = "string" },
+            Step = { id = "string primary", by = "Count", text = "string fulltext", parts = "Part[]" },
+            Part = { number = "int", text = "string indexed", indexes = { { "number", "text" } } },
           },
         }
         local function count(name)
@@ -24,7 +25,11 @@ import Testing
             own.value = own.value + 1
             local all = count "all"
             all.value = all.value + 1
-            store:create("Step", { id = arg[2] .. own.value, by = own, text = ("x"):rep(own.value * 31 % 900) })
+            local parts = {}
+            for number = 1, 3 do
+              parts[number] = store:create("Part", { number = number, text = ("x"):rep(own.value * 31 % 900) })
+            end
+            store:create("Step", { id = arg[2] .. own.value, by = own, text = "step " .. own.value, parts = parts })
           end)
           io.write(own.value, "\\n")
           io.flush()
@@ -37,11 +42,14 @@ import Testing
         local function value(name) local c = store:object("Count", name) return c and c.value or 0 end
         local a, b = value "a", value "b"
         assert(value "all" == a + b, "the common number")
-        assert(#store:objects "Step" == a + b, "steps")
+        assert(#store:objects "Step" == a + b and #store:objects "Part" == 3 * (a + b), "steps and parts")
         for name, last in pairs { a = a, b = b } do
           for number = 1, last do
             local step = assert(store:object("Step", name .. number), "a missing step")
-            assert(step.by.name == name and #step.text == number * 31 % 900, "a wrong step")
+            assert(step.by.name == name and step.text == "step " .. number and #step.parts == 3, "a wrong step")
+            for n, part in ipairs(step.parts) do
+              assert(part.number == n and #part.text == number * 31 % 900, "a wrong part")
+            end
           end
         end
         print(a, b)
