@@ -295,11 +295,10 @@ import Testing
 
     /// A process that holds the write lock of a store until it is killed.
     private func writer(_ shop: MigrationShop) throws -> Subprocess {
-        let writer = try Subprocess(
+        return try Subprocess(
             lua:
                 "local s = moonpool.open(arg[1]) s:begin_write() print 'held' io.flush() while true do end",
             shop.store, in: shop.folder.path, until: "held")
-        return writer
     }
 
     @Test func `SIGTERM ends the wait for the write lock`() throws {

@@ -25,9 +25,7 @@ struct StillScheduler: Scheduler {
 
     private func resident(_ shop: MigrationShop, _ mode: String = "") throws -> Subprocess {
         let script = try shop.folder.write(Self.resident, to: "resident.lua")
-        let process = try Subprocess(Tool.path, [script, shop.store, mode])
-        try process.wait(within: 20) { process.output.contains("ready") }
-        return process
+        return try Subprocess(Tool.path, [script, shop.store, mode], until: "ready")
     }
 
     @Test func `a program sees which others have a file open, and their version`() throws {

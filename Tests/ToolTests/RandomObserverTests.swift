@@ -24,10 +24,9 @@ import Testing
         // The first process has two observing threads and a writing thread, the second process has one of each, and the
         // third process only writes.
         let observers = try [[observer, observer], [observer]].enumerated().map { index, scripts in
-            let process = try Subprocess(
+            return try Subprocess(
                 Tool.path, ["run"] + scripts + [writer], environment: variables(seed + index),
                 until: "ready")
-            return process
         }
         let alone = try Subprocess(Tool.path, [writer], environment: variables(seed + 7))
         let written = try alone.finish(within: seconds)

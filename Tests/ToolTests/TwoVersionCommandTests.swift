@@ -46,9 +46,7 @@ import Testing
             print "ready" io.flush()
             moonpool.after(3600, print)
             """, to: "program.lua")
-        let process = try Subprocess(Tool.path, [script, shop.store])
-        try process.wait(within: 20) { process.output.contains("ready") }
-        return process
+        return try Subprocess(Tool.path, [script, shop.store], until: "ready")
     }
 
     @Test func `up runs in batches while another process has the store open`() throws {
@@ -204,8 +202,7 @@ import Testing
             }
             moonpool.after(3600, print)
             """, to: "observed.lua")
-        let process = try Subprocess(Tool.path, [script, shop.store])
-        try process.wait(within: 20) { process.output.contains("initial") }
+        let process = try Subprocess(Tool.path, [script, shop.store], until: "initial")
         try shop.migrate("complete").expectExit(1)
         try shop.migrate("complete", "--force").expectSuccess()
         try Tool.run([

@@ -52,9 +52,7 @@ import Testing
 
     private func observing(_ shop: MigrationShop, _ version: Int) throws -> Subprocess {
         let script = try shop.folder.write(Self.observer, to: "observer.lua")
-        let process = try Subprocess(Tool.path, [script, shop.store, "\(version)"])
-        try process.wait(within: 20) { process.output.contains("ready") }
-        return process
+        return try Subprocess(Tool.path, [script, shop.store, "\(version)"], until: "ready")
     }
 
     private func run(_ shop: MigrationShop, version: Int, _ code: String) throws -> Tool.Outcome {
@@ -184,8 +182,7 @@ import Testing
               print(count) io.flush()
             end
             """, to: "writer.lua")
-        let writer = try Subprocess(Tool.path, [script, shop.store])
-        try writer.wait(within: 20) { writer.output.contains("20\n") }
+        let writer = try Subprocess(Tool.path, [script, shop.store], until: "20\n")
         let ended =
             try isUp
             ? shop.migrate("up", "--backup", "--json")
@@ -307,8 +304,7 @@ import Testing
             print "ready" io.flush()
             moonpool.after(3600, print)
             """, to: "reader.lua")
-        let reader = try Subprocess(Tool.path, [script, shop.store])
-        try reader.wait(within: 20) { reader.output.contains("ready") }
+        let reader = try Subprocess(Tool.path, [script, shop.store], until: "ready")
         try shop.migrate("start", "--pace", "100").expectSuccess()
         try shop.migrate("complete").expectError("in use by process")
         try reader.kill()

@@ -24,10 +24,9 @@ extension StudioPageTests {
         /// Starts a script that other processes can attach to.
         static func run(_ code: String, in folder: TemporaryFolder) throws -> Subprocess {
             try folder.write(code, to: "shop.lua")
-            let script = try Subprocess(
-                Tool.path, ["--attachable=\(folder.path)/shop.sock", "shop.lua"], in: folder.path)
-            try script.wait(within: 60) { script.output.contains("ready") }
-            return script
+            return try Subprocess(
+                Tool.path, ["--attachable=\(folder.path)/shop.sock", "shop.lua"], in: folder.path,
+                until: "ready")
         }
 
         static func change(_ folder: TemporaryFolder, _ code: String) throws {

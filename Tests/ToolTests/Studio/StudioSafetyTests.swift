@@ -195,8 +195,8 @@ import Testing
         #expect(chmod(opener, 0o755) == 0)
         let process = try Subprocess(
             Tool.path, ["studio"],
-            environment: ["PATH": "\(folder.path):/usr/bin:/bin", "TMPDIR": folder.path])
-        try process.wait(within: 60) { process.output.contains("\n") }
+            environment: ["PATH": "\(folder.path):/usr/bin:/bin", "TMPDIR": folder.path],
+            until: "\n")
         let address = process.output.trimmingCharacters(in: .newlines)
         try eventually { access(folder.path + "/done", R_OK) == 0 }
         #expect(try contents(of: folder.path + "/mode") == "600\n")
