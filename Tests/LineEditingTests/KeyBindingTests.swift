@@ -132,8 +132,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(
             try session.answer("ab" + Key.left + "-" + Key.right + "!\r", number: 2)
                 == .line("a-b!"))
-        #expect(
-            try session.answer("one two" + escape + "0dwui<\r", number: 3) == .line("<one two"))
+        #expect(try session.answer("one two" + escape + "0dwui<\r", number: 3) == .line("<one two"))
         #expect(try session.answer(Key.up + "2\r", number: 4) == .line("<one two2"))
         try session.type(escape + "k")
         try session.terminal.wait(for: "the last entry") { $0.lines.last == "> <one two2" }

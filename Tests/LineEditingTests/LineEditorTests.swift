@@ -119,8 +119,7 @@ private typealias Key = PseudoTerminal.Key
         try session.terminal.wait(for: "one row") {
             $0.lines.last == "> a line of some thirty letters"
         }
-        #expect(
-            try session.answer("!\r", number: 1) == .line("a line of some thirty letters!"))
+        #expect(try session.answer("!\r", number: 1) == .line("a line of some thirty letters!"))
         try session.end()
     }
 
@@ -159,8 +158,7 @@ private typealias Key = PseudoTerminal.Key
         let next = try EditingSession(history: file)
         try next.type(Key.up)
         try next.terminal.wait(forText: "> second")
-        #expect(
-            try next.answer(Key.up + Key.enter, number: 1) == .line("do\n  x('\\n')\nend"))
+        #expect(try next.answer(Key.up + Key.enter, number: 1) == .line("do\n  x('\\n')\nend"))
         // Between entries, the terminal itself processes control characters.
         try next.terminal.wait(for: "the prompt") { $0.lines.last == ">" }
         try next.type(Key.search + "secon")
@@ -225,8 +223,7 @@ private typealias Key = PseudoTerminal.Key
         try session.terminal.wait(forText: "> do\n  long line\nend")
         // From the end of `end` up to the position after `  l`, and from there to the end of `do`.
         try session.type(Key.up + "-" + Key.up + "+" + Key.down + Key.down + "!")
-        #expect(
-            try session.answer(Key.enter, number: 3) == .line("do+\n  l-ong line\nend!"))
+        #expect(try session.answer(Key.enter, number: 3) == .line("do+\n  l-ong line\nend!"))
         try session.type(Key.up + Key.up + Key.up)
         try session.terminal.wait(for: "the first line's cursor") { $0.column == 5 }
         try session.type(Key.up + Key.up + Key.up + Key.up)

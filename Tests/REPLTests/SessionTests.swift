@@ -1,3 +1,4 @@
+import TestThreads
 import Testing
 
 @testable import REPL
@@ -333,12 +334,14 @@ import Testing
 
     @Test func `a session loads a file like typed entries`() throws {
         let session = try TestSession()
-        let path = "/tmp/\(UInt64.random(in: 0 ... .max)).lua"
-        _ = try session.run(
-            "local f = io.open('\(path)', 'w') f:write('#!/x\\nlocal loaded = 7\\nlate()') f:close()"
-        )
+        let folder = try TemporaryFolder()
+        let path = try folder.write("#!/x\nlocal loaded = 7\nlate()", to: "a.lua")
         #expect(try session.run(".load \(path)").contains("\(path):3: attempt to call a nil value"))
         #expect(try session.run("loaded") == "7")
-        _ = try session.run("os.remove('\(path)')")
+        try folder.write(
+            "a = 2\n.mode json\na + 1\nfor i = 1, 2 do\n  print(i)\nend\n", to: "a.lua")
+        #expect(try session.run(".load \(path)") == "output mode: json\n3\n1\n2")
+        try folder.write("b = = 2\n", to: "a.lua")
+        #expect(try session.run(".load \(path)").contains("unexpected symbol"))
     }
 }

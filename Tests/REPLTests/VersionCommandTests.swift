@@ -236,16 +236,3 @@ import Testing
         #expect(try session.run("help") == "7")
     }
 }
-
-@Suite struct LoadedFileTests {
-    @Test func `A file with commands and expressions is loaded entry by entry`() throws {
-        let session = try TestSession()
-        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).txt").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try "a = 2\n.mode json\na + 1\nfor i = 1, 2 do\n  print(i)\nend\n".write(
-            toFile: path, atomically: true, encoding: .utf8)
-        #expect(try session.run(".load \(path)") == "output mode: json\n3\n1\n2")
-        try "b = = 2\n".write(toFile: path, atomically: true, encoding: .utf8)
-        #expect(try session.run(".load \(path)").contains("unexpected symbol"))
-    }
-}

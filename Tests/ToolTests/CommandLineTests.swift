@@ -61,19 +61,14 @@ import Testing
         #expect(TemporaryFolder.names(in: temporary).isEmpty)
     }
 
-    @Test func `the tool runs statements given with -e`() throws {
-        try expectAsLua(["-e", "print(1 + 1, 'x' .. 2)"])
-        try expectAsLua(["-e", "x = 1", "-e", "print(x)"])
-        try expectAsLua(["-e", "print(7 // 2, 7 / 2, 1 << 62, 2^53)"])
-    }
-
-    @Test func `the tool runs a script from standard input with its arguments`() throws {
+    @Test func `the tool runs statements, standard input and libraries`() throws {
+        for arguments in [
+            ["-e", "print(1 + 1, 'x' .. 2)"], ["-e", "x = 1", "-e", "print(x)"],
+            ["-e", "print(7 // 2, 7 / 2, 1 << 62, 2^53)"],
+            ["-l", "string", "-e", "print(string == require 'string')"],
+        ] { try expectAsLua(arguments) }
         try expectAsLua(["-", "a", "b"], input: "print(..., #arg, arg[1], arg[2])")
         try expectAsLua(["-"], input: "#!/usr/bin/env lua\nprint 'first line is skipped'")
-    }
-
-    @Test func `the tool loads a library with -l`() throws {
-        try expectAsLua(["-l", "string", "-e", "print(string == require 'string')"])
     }
 
     @Test func `the tool passes arguments and the script's name`() throws {
@@ -99,20 +94,6 @@ import Testing
             coroutine.wrap(function() os.exit(7, true) end)()
             """, to: "closing.lua")
         try expectAsLua([script])
-    }
-
-    @Test func `an open write is rolled back when os exit closes the state`() throws {
-        let store = "\(folder.path)/s.moonpool"
-        let script = try folder.write(
-            """
-            local store = moonpool.open { path = arg[1], schema = { A = { n = "int" } } }
-            store:begin_write()
-            store:create("A", { n = 1 })
-            os.exit(0, true)
-            """, to: "open.lua")
-        try Tool.run([script, store]).expectSuccess()
-        let count = try Tool.run(["-e", "print(#moonpool.open(arg[1]):objects 'A')", "-", store])
-        #expect(count.output == "0\n")
     }
 
     @Test func `a script gets the values of the table arg, and needs the table`() throws {
@@ -163,19 +144,13 @@ import Testing
         try process.finish().expectOutput("ready\n42\n")
     }
 
-    @Test func `the tool reports an error with a traceback and exit code 1`() throws {
+    @Test func `the tool reports errors with exit code 1`() throws {
+        try Tool.run(["-e", "x = = 1"]).expectError("unexpected symbol near '='")
+        try Tool.run(["/no-such-folder/script.lua"]).expectError("/no-such-folder/script.lua")
         let script = try folder.write(
             "local function f()\n  error 'broken'\nend\nf()\n", to: "bad.lua")
         let outcome = try Tool.run([script]).expectError("bad.lua:2: broken", "stack traceback:")
         #expect(outcome.output == "")
-    }
-
-    @Test func `the tool reports a syntax error with its line`() throws {
-        try Tool.run(["-e", "x = = 1"]).expectError("unexpected symbol near '='")
-    }
-
-    @Test func `the tool reports a missing script`() throws {
-        try Tool.run(["/no-such-folder/script.lua"]).expectError("/no-such-folder/script.lua")
     }
 
     @Test func `an uncaught store error shows its message and ends with code 1`() throws {
@@ -185,23 +160,5 @@ import Testing
                 store:create("Dog", { id = 1 })
                 """
         ).expectError("script.lua:2:", "write")
-    }
-
-    @Test func `an interrupt ends an endless script with code 130 and rolls back its write`() throws
-    {
-        let script = try folder.write(
-            """
-            local store = moonpool.open { path = arg[1], schema = { Dog = { id = "int primary" } } }
-            store:begin_write()
-            store:create("Dog", { id = 1 })
-            print "working"
-            while true do pcall(function() while true do end end) end
-            """, to: "endless.lua")
-        let store = folder.path + "/dogs.moonpool"
-        let process = try Subprocess(Tool.path, [script, store], until: "working")
-        process.send(SIGINT)
-        try process.finish().expectExit(130)
-        let count = try Tool.run(["-e", "print(#moonpool.open(arg[1]):objects 'Dog')", "-", store])
-        #expect(count.output == "0\n", "\(count.error)")
     }
 }
