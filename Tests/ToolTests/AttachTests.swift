@@ -112,8 +112,7 @@ import Testing
             outcome.error
                 == "moonpool: no process listens at '\(script.socket)': it has ended\n"
         )
-        let third = try Tool.run(["--attachable=" + script.socket, "-e", "print 'ran'"])
-        #expect(third.output == "ran\n", "\(third.error)")
+        try Tool.run(["--attachable=" + script.socket, "-e", "print 'ran'"]).expectOutput("ran\n")
     }
 
     @Test func `a file that is not a socket is left unchanged`() throws {
@@ -129,10 +128,9 @@ import Testing
             Tool.path, ["--attachable", "-e", code], environment: ["XDG_RUNTIME_DIR": folder.path],
             until: "\n")
         let number = process.output.prefix { $0 != "\n" }
-        let outcome = try Tool.run(
+        try Tool.run(
             ["attach", String(number), "-e", "1 + 1"], environment: ["XDG_RUNTIME_DIR": folder.path]
-        )
-        #expect(outcome.output == "2\n", "\(outcome.error)")
+        ).expectOutput("2\n")
         var info = stat()
         #expect(stat(folder.path + "/moonpool", &info) == 0)
         #expect(info.st_mode & 0o777 == 0o700)

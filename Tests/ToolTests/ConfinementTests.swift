@@ -41,11 +41,9 @@ import Testing
             (["--sandbox", "--allow=" + folder.path, "--read-only"], "true\n"),
             (["--read-only"], "true\n"),
         ] {
-            let outcome = try Tool.run(options + [script, store])
-            #expect(outcome.output == printed, "\(outcome.error)")
+            try Tool.run(options + [script, store]).expectOutput(printed)
         }
-        let named = try Tool.run(["--sandbox", store], input: "print(#store:objects 'A')")
-        #expect(named.output == "0\n", "\(named.error)")
+        try Tool.run(["--sandbox", store], input: "print(#store:objects 'A')").expectOutput("0\n")
         try Tool.run(["--read-only", store], input: "store:begin_write()").expectError("read")
     }
 

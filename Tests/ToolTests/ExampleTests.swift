@@ -124,9 +124,9 @@ import Testing
         let folder = try TemporaryFolder()
         let store = folder.path + "/packages.moonpool"
         for _ in 0..<2 { #expect(try run([store]).exitCode == 0) }
-        let outcome = try Tool.lua(
-            "print(#require('moonpool').open(arg[1]):objects 'Package')", store)
-        #expect(outcome.output == "6\n", "\(outcome.error)")
+        try Tool.lua(
+            "print(#require('moonpool').open(arg[1]):objects 'Package')", store
+        ).expectOutput("6\n")
     }
 }
 

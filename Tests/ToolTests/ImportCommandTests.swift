@@ -17,9 +17,9 @@ import Testing
         ]
         for (format, text) in inputs {
             let store = folder.path + "/\(format).moonpool"
-            let outcome = try Tool.run(
-                ["import", store, "-", "--format", format, "--class", "T"], input: text)
-            #expect(outcome.output == "new class T\n1 created, 0 updated\n", "\(outcome.error)")
+            try Tool.run(
+                ["import", store, "-", "--format", format, "--class", "T"], input: text
+            ).expectOutput("new class T\n1 created, 0 updated\n")
             #expect(
                 try types(store) == #"{"$schema":{"T":{"id":"int primary","v":"string"}}}"#,
                 "\(format)")
@@ -153,16 +153,15 @@ import Testing
         let file = try folder.write("id,v\n1,\"a;b\"\n2,\n", to: "a.csv")
         let store = folder.path + "/new.moonpool"
         _ = try Tool.run(["import", store, file, "--class", "T"])
-        let out = try Tool.run([
+        try Tool.run([
             "export", store, "-", "--format", "csv", "--class", "T", "--separator", ";",
-        ])
-        #expect(out.output == "id;v\r\n1;\"a;b\"\r\n2;\r\n", "\(out.error)")
-        let tabs = try Tool.run(["export", store, "-", "--format", "tsv", "--class", "T"])
-        #expect(tabs.output == "id\tv\r\n1\ta;b\r\n2\t\r\n")
+        ]).expectOutput("id;v\r\n1;\"a;b\"\r\n2;\r\n")
+        try Tool.run(["export", store, "-", "--format", "tsv", "--class", "T"]).expectOutput(
+            "id\tv\r\n1\ta;b\r\n2\t\r\n")
     }
 
     @Test func `scripts iterate over rows, and import with the same options`() throws {
-        let outcome = try Tool.run(
+        try Tool.run(
             script: """
                 local function write(name, text) local f <close> = io.open(name, "wb") f:write(text) end
                 write("a.tsv", "a\\tb\\n1\\t\\n2\\t\\"x\\ty\\"\\n")
@@ -192,33 +191,33 @@ import Testing
                 local next = moonpool.csv.rows "e.csv"
                 print(next().a, select(2, pcall(next)))
                 print(next())
-                """)
-        #expect(
-            outcome.output == """
-                integer\tnil
-                integer\tx\ty
-                1\tnil
-                nil\ty;z
-                2\ta|b
-                {"a":18446744073709551615}
-                [1,{}]
-                {"a":1E+400}
-                {"a":1}
-                {"a":[]}
-                true\tfalse
-                moonpool.json.empty_object cannot be changed; create a new table
-                false\tline 2, column 2: no numeric type can represent 123456789012345678901234567890123456789012345 exactly
-                2\t2\t0\tdecimal?\t1
-                'types' must be a table of strings by name, got 5
-                'types.a' must be a string, got 5
-                'separator' must be one ASCII character, got ";;"
-                'skip_lines' must be an integer of at least 0, got -1
-                'sample' must be a positive integer, got 0
-                'records' must be a string, got table
-                false\tcannot read none.csv: No such file or directory
-                1\te.csv, line 3: the record has 2 fields, the header names 1
-                nil
+                """
+        ).expectOutput(
+            """
+            integer\tnil
+            integer\tx\ty
+            1\tnil
+            nil\ty;z
+            2\ta|b
+            {"a":18446744073709551615}
+            [1,{}]
+            {"a":1E+400}
+            {"a":1}
+            {"a":[]}
+            true\tfalse
+            moonpool.json.empty_object cannot be changed; create a new table
+            false\tline 2, column 2: no numeric type can represent 123456789012345678901234567890123456789012345 exactly
+            2\t2\t0\tdecimal?\t1
+            'types' must be a table of strings by name, got 5
+            'types.a' must be a string, got 5
+            'separator' must be one ASCII character, got ";;"
+            'skip_lines' must be an integer of at least 0, got -1
+            'sample' must be a positive integer, got 0
+            'records' must be a string, got table
+            false\tcannot read none.csv: No such file or directory
+            1\te.csv, line 3: the record has 2 fields, the header names 1
+            nil
 
-                """, "\(outcome.error)")
+            """)
     }
 }

@@ -342,8 +342,8 @@ import Testing
         unlink(shop.migrations + "/0003_mobile.lua")
         try shop.migrate("repair", "--yes").expectSuccess()
         try shop.migrateFolder("up", other).expectSuccess()
-        let value = try Tool.lua("print(moonpool.open(arg[1]):object('P', 1).mobile)", other)
-        #expect(value.output == "+49 30\n", "\(value.error)")
+        try Tool.lua("print(moonpool.open(arg[1]):object('P', 1).mobile)", other).expectOutput(
+            "+49 30\n")
     }
 
     @Test func `a new file with the number of an applied one withdraws the latter`() throws {

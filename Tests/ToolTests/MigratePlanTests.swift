@@ -66,13 +66,13 @@ import Testing
         let up = try Tool.run(
             ["migrate", "up", world.store, "--dir", "migrations"], in: world.folder.path)
         #expect(up.error == "")
-        let check = try Tool.lua(
+        try Tool.lua(
             """
             local store = moonpool.open(arg[1])
             local p = store:object("Person", 4)
             print(p.last_name, p.age, p.nick, #p.nick, store:object("Person", 5).age, store:objects("Animal")[1].name)
-            """, world.store)
-        #expect(check.output == "S1\t4\tN4\t2\t0\tRex\n", "\(check.error)")
+            """, world.store
+        ).expectOutput("S1\t4\tN4\t2\t0\tRex\n")
         // A second plan finds no changes.
         let again = try world.run("plan", Self.after)
         #expect(again.output.contains("-- The schema does not change."))
@@ -88,7 +88,7 @@ import Testing
             """
         let plan = try world.run("plan", schema)
         #expect(plan.error == "")
-        let same = try Tool.run(
+        try Tool.run(
             [
                 "-e",
                 """
@@ -98,8 +98,8 @@ import Testing
                 local b = moonpool.open { in_memory = "b", schema = got }
                 print(moonpool.json.encode(a:schema()) == moonpool.json.encode(b:schema()))
                 """,
-            ], input: plan.output, in: world.folder.path)
-        #expect(same.output == "true\n", "\(same.error)\(plan.output)")
+            ], input: plan.output, in: world.folder.path
+        ).expectOutput("true\n")
     }
 
     @Test func `plan writes to a new file only`() throws {

@@ -199,8 +199,7 @@ import Testing
         try process.wait { process.output.contains("busy") && process.output.contains("idle") }
         // After a reply, each script has passed the printing line, where a stop would be reported.
         for name in ["busy", "idle"] {
-            let answer = try Tool.run(["attach", socket, "--script", name, "-e", "1"])
-            #expect(answer.output == "1\n")
+            try Tool.run(["attach", socket, "--script", name, "-e", "1"]).expectOutput("1\n")
         }
         process.send(SIGINT)
         let outcome = try process.finish().expectExit(130)

@@ -9,20 +9,18 @@ import Testing
     @Test func `an exported store can be imported, through a pipe too`() throws {
         let rows = try folder.write(
             "id,name,age\n1,Rex,3\n2,\"Max, the second\",\n", to: "dogs.csv")
-        let taken = try Tool.run(["import", store, rows, "--class", "Dog"])
-        #expect(taken.output == "new class Dog\n2 created, 0 updated\n", "\(taken.error)")
+        try Tool.run(["import", store, rows, "--class", "Dog"]).expectOutput(
+            "new class Dog\n2 created, 0 updated\n")
         let lines = try Tool.run(["export", store, "-", "--format", "jsonl"])
         #expect(lines.lines.count == 3)
         let copy = try folder.write(lines.output, to: "all.jsonl")
         let other = folder.path + "/copy.moonpool"
         try Tool.run(["import", other, copy]).expectSuccess()
         // Standard output is JSON Lines by default.
-        let again = try Tool.run(["export", other, "-"])
-        #expect(again.output == lines.output)
-        let some = try Tool.run([
+        try Tool.run(["export", other, "-"]).expectOutput(lines.output)
+        try Tool.run([
             "export", store, "-", "--class", "Dog", "--where", "age > 2", "--format", "csv",
-        ])
-        #expect(some.output == "id,name,age\r\n1,Rex,3\r\n")
+        ]).expectOutput("id,name,age\r\n1,Rex,3\r\n")
     }
 
     private static let mistakes = [
@@ -107,18 +105,16 @@ import Testing
         let bytes = Array(text.utf8)
         #expect(write(descriptor, bytes, bytes.count) == bytes.count)
         close(descriptor)
-        let outcome = try process.finish()
-        #expect(outcome.output == "new class T\n2 created, 0 updated\n", "\(outcome.error)")
+        try process.finish().expectOutput("new class T\n2 created, 0 updated\n")
     }
 
     @Test func `an export chooses columns, order and a number of objects`() throws {
         let rows = try folder.write("id,name,age\n1,Rex,3\n2,Max,5\n3,Pup,5\n", to: "dogs.csv")
         try Tool.run(["import", store, rows, "--class", "Dog"]).expectSuccess()
-        let some = try Tool.run([
+        try Tool.run([
             "export", store, "-", "--class", "Dog", "--format", "csv", "--columns", "name=who,age",
             "--order", "age desc, name", "--limit", "2",
-        ])
-        #expect(some.output == "who,age\r\nMax,5\r\nPup,5\r\n", "\(some.error)")
+        ]).expectOutput("who,age\r\nMax,5\r\nPup,5\r\n")
         for (option, value) in [("--order", "age"), ("--limit", "1"), ("--where", "age > 1")] {
             let outcome = try Tool.run(["export", store, "-", option, value])
             #expect(outcome.error == "moonpool: \(option) needs --class\n")
@@ -128,7 +124,7 @@ import Testing
     }
 
     @Test func `scripts encode, decode, export and import`() throws {
-        let outcome = try Tool.run(
+        try Tool.run(
             script: """
                 local json = moonpool.json
                 print(json.encode { 1, 2.5, "x", { a = true, b = moonpool.null } })
@@ -158,27 +154,27 @@ import Testing
                 end
                 read "a\\n1,2\\n" read "a\\n\\xff\\n"
                 print(pcall(store.import, store, "dogs.csv", { clas = "Dog" }))
-                """)
-        #expect(
-            outcome.output == """
-                [1,2.5,"x",{"a":true,"b":null}]
-                1\ttrue\tv\t9007199254740993
-                false\tline 1, column 2: not JSON: expected a name in quotes
-                false\tJSON cannot represent a function (at .f)
-                [{"id":1,"name":"Rex"}]\t{"id":1,"name":"Rex"}
-                1
-                1\tRex
-                2\tx,y\tnil\ta b
-                a,b;,;,true;
-                false\trow 2 is an array; the fields of a row are named, as in { name = "ball", price = 3 }
-                false\trow 2: 'a' is a table; a field of CSV is text, a number, a boolean or a date
-                false\trow 2: 'a' is a function; a field of CSV is text, a number, a boolean or a date
-                false\trow 2: 'a' contains bytes that are not UTF-8; encode them in base64 or hexadecimal
-                false\tin.csv, line 2: the record has 2 fields, the header names 1
-                false\tin.csv, line 2, column 1: 'a' holds bytes that are not UTF-8; add the file's encoding, such as --encoding windows-1252 (in Lua, encoding = …)
-                false\tbad argument #2 to 'import' (unknown option 'clas'; did you mean 'class'?)
+                """
+        ).expectOutput(
+            """
+            [1,2.5,"x",{"a":true,"b":null}]
+            1\ttrue\tv\t9007199254740993
+            false\tline 1, column 2: not JSON: expected a name in quotes
+            false\tJSON cannot represent a function (at .f)
+            [{"id":1,"name":"Rex"}]\t{"id":1,"name":"Rex"}
+            1
+            1\tRex
+            2\tx,y\tnil\ta b
+            a,b;,;,true;
+            false\trow 2 is an array; the fields of a row are named, as in { name = "ball", price = 3 }
+            false\trow 2: 'a' is a table; a field of CSV is text, a number, a boolean or a date
+            false\trow 2: 'a' is a function; a field of CSV is text, a number, a boolean or a date
+            false\trow 2: 'a' contains bytes that are not UTF-8; encode them in base64 or hexadecimal
+            false\tin.csv, line 2: the record has 2 fields, the header names 1
+            false\tin.csv, line 2, column 1: 'a' holds bytes that are not UTF-8; add the file's encoding, such as --encoding windows-1252 (in Lua, encoding = …)
+            false\tbad argument #2 to 'import' (unknown option 'clas'; did you mean 'class'?)
 
-                """, "\(outcome.error)")
+            """)
     }
 
     @Test func `a dry run shows the inferred types, and creates nothing`() throws {
@@ -215,29 +211,23 @@ import Testing
             print(report.created, report.new_classes[1], report.schema.Hound.id)
             print(pcall(copy.import, copy, "dogs.db", { class = { "Cat" } }))
             """, to: "zoo.lua")
-        let made = try Tool.run([script, store], in: folder.path)
-        #expect(
-            made.output
-                == "2\n2\tHound\tint primary\nfalse\tthere is no table 'Cat'; it has 'Dog'\n",
-            "\(made.error)")
+        try Tool.run([script, store], in: folder.path).expectOutput(
+            "2\n2\tHound\tint primary\nfalse\tthere is no table 'Cat'; it has 'Dog'\n")
         let lines = try Tool.run(["export", store, "-", "--format", "jsonl"]).output
         #expect(lines.split(separator: "\n").count == 4)
         for name in ["zoo.sqlite", "data.lua"] {
             let file = folder.path + "/" + name
-            let out = try Tool.run(["export", store, file])
-            #expect(out.output == "3 objects → \(file)\n", "\(out.error)")
+            try Tool.run(["export", store, file]).expectOutput("3 objects → \(file)\n")
             let copy = file + ".moonpool"
-            let back = try Tool.run(["import", copy, file])
-            #expect(
-                back.output == "new class Dog\nnew class Person\n3 created, 0 updated\n",
-                "\(back.error)")
+            try Tool.run(["import", copy, file]).expectOutput(
+                "new class Dog\nnew class Person\n3 created, 0 updated\n")
             #expect(try Tool.run(["export", copy, "-", "--format", "jsonl"]).output == lines)
         }
         // Any Lua interpreter can read it.
-        let read = try Tool.lua(
+        try Tool.lua(
             "local d = dofile(arg[1]) print(#d.Dog, d.Dog[2].friends[1], d.schema.Person.name)",
-            folder.path + "/data.lua")
-        #expect(read.output == "2\t1\tstring primary\n", "\(read.error)")
+            folder.path + "/data.lua"
+        ).expectOutput("2\t1\tstring primary\n")
     }
 
     @Test func `the nightly job reports its outcome by exit code`() throws {

@@ -205,9 +205,9 @@ import Testing
             """
         let processes = try (1...3).map { try start("writer\($0)", script) }
         for process in processes { _ = try expectSuccess(process) }
-        let counted = try Tool.lua(
+        try Tool.lua(
             "local e = moonpool.open(arg[1]):objects 'Entry' print(#e, e:max 'id', e:min 'id')",
-            store)
-        #expect(counted.output == "240\t240\t1\n", "\(counted.error)")
+            store
+        ).expectOutput("240\t240\t1\n")
     }
 }
