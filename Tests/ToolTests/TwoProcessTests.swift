@@ -14,68 +14,6 @@ import Testing
 
         """
 
-    @Test func `commits of one process wake the observers of another, with exact changes`() throws {
-        let observer = try folder.write(
-            Self.schema + """
-                local seen = 0
-                local token
-                token = store:objects("Entry"):where("writer == 'other'"):observe(function(change)
-                  if change.type == "initial" then print("ready") io.flush() return end
-                  for _, index in ipairs(change.insertions) do
-                    seen = seen + 1
-                    assert(change.collection[index].id == seen, "a change that was missed or doubled")
-                  end
-                  if seen == 50 then print("seen " .. seen) token:invalidate() end
-                end)
-                """, to: "observer.lua")
-        let writer = try folder.write(
-            Self.schema + """
-                for id = 1, 50 do
-                  store:write(function() store:create("Entry", { id = id, writer = "other" }) end)
-                end
-                """, to: "writer.lua")
-        let observing = try Subprocess(Tool.path, [observer, store], until: "ready")
-        try Tool.run([writer, store]).expectSuccess()
-        let outcome = try observing.finish().expectSuccess()
-        #expect(outcome.lines == ["ready", "seen 50"])
-    }
-
-    @Test func `the version of a killed reader is released by the next process`() throws {
-        let schema = #"schema = { Entry = { id = "int primary", text = "string" } }"#
-        // Keeps the file open, so that no other process is the first to open it.
-        let resident = try folder.write(
-            """
-            local store = moonpool.open { path = arg[1], \(schema) }
-            store:write(function() store:create("Entry", { id = 1, text = "" }) end)
-            print "ready" io.flush()
-            moonpool.after(3600, print)
-            """, to: "resident.lua")
-        let reader = try folder.write(
-            """
-            local frozen = moonpool.open { path = arg[1] }:freeze()
-            print "ready" io.flush()
-            moonpool.after(3600, function() print(frozen) end)
-            """, to: "reader.lua")
-        let writer = try folder.write(
-            """
-            local store = moonpool.open { path = arg[1], durability = "memory", history = 0 }
-            for n = 1, 100 do
-              store:write(function() store:object("Entry", 1).text = ("x"):rep(50000 + n) end)
-            end
-            """, to: "writer.lua")
-        let residing = try Subprocess(Tool.path, [resident, store], until: "ready")
-        let reading = try Subprocess(Tool.path, [reader, store], until: "ready")
-        try reading.kill()
-        for _ in 0..<4 {
-            try Tool.run([writer, store]).expectSuccess()
-        }
-        try residing.kill()
-        // All 400 texts would be 20 MB.
-        var status = stat()
-        #expect(stat(store, &status) == 0)
-        #expect(status.st_size < 4 << 20)
-    }
-
     @Test(arguments: ["memory", "full"])
     func `opening a file during a write does not truncate it, with any map size`(
         durability: String
