@@ -25,14 +25,6 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `a script runs until its worker has ended`() throws {
-        try expectScript(
-            """
-            moonpool.worker("slow", function() moonpool.sleep(0.05) moonpool.post_to_parent "done" end)
-            moonpool.on_message(function(text) log(text) end)
-            """, logs: ["done"])
-    }
-
     @Test func `a worker exchanges messages in order until it is stopped`() throws {
         try expectScript(
             """

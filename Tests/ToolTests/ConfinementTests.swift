@@ -69,29 +69,6 @@ import Testing
         #expect(outcome.error.hasSuffix(": the time limit of 0.5 s was reached\n"))
     }
 
-    @Test(arguments: [["--sandbox"], []])
-    func `a script whose callback reaches the memory limit ends in order`(_ options: [String])
-        throws
-    {
-        try run(
-            options + ["--memory", "16M"],
-            """
-            local moonpool = require 'moonpool'
-            local store = moonpool.open { in_memory = 'x', schema = { A = { a = 'int' } } }
-            local token = store:objects('A'):observe(function() end)
-            moonpool.after(0, function()
-                store:begin_write()
-                local kept = {}
-                while true do kept[#kept + 1] = store:create('A', { a = #kept }) end
-            end)
-            moonpool.after(0.1, function()
-                print(store.is_in_write)
-                token:invalidate()
-            end)
-            """
-        ).expectError("script.lua:5): ", "not enough memory")
-    }
-
     @Test func `a script that exceeds its total time ends with code 124`() throws {
         let outcome = try run(
             ["--total-time-limit", "200ms"], "moonpool.every(0.001, function() end)"

@@ -125,19 +125,6 @@ import Testing
         #expect(memory.output == "[modest] 1000\n")
     }
 
-    @Test func `allowed folders and read-only stores apply to all scripts`() throws {
-        let path = folder.path + "/zoo.moonpool"
-        let made = try Tool.lua(
-            "moonpool.open { path = '\(path)', schema = { Dog = { name = 'string' } } }")
-        #expect(made.error == "")
-        let read = ("read", "print(#moonpool.open('\(path)'):objects 'Dog')")
-        let write = ("write", "local s = moonpool.open('\(path)') print(pcall(s.write, s, print))")
-        let outcome = try run(
-            [read, write], options: ["--sandbox", "--allow", folder.path, "--read-only"])
-        #expect(outcome.lines.contains("0"), "\(outcome.error)")
-        #expect(outcome.lines.contains { $0.hasPrefix("false\t") })
-    }
-
     @Test func `invalid options are refused before anything runs`() throws {
         for options in [
             ["--memory", "much"], ["--socket", "/tmp/s"], ["--sandbox=yes"],
