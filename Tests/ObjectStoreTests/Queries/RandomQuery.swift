@@ -108,9 +108,10 @@ struct RandomQuery {
         let path = valuePath(className, variable)
         switch number(0...5) {
         case 0:
-            let members = (0..<number(0...12)).map { _ in
+            var members = (0..<number(0...12)).map { _ in
                 chance(6) ? constant(pick([.int, .string, .bool])) : constant(path.type!)
             }
+            if !path.isToMany, path.type != .mixed, chance(4) { members.append(("nil", .null)) }
             let values = members.map { Self.beside(path, $0.value) }
             let (prefix, holds) = quantified(path) { value in
                 values.contains { PlainValue.holds(value, "==", $0) }
