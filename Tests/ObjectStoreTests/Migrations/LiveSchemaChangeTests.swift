@@ -251,15 +251,6 @@ import Testing
         #expect(try first.value("tail") == .bool(false))
     }
 
-    @Test func `another store of the file gets defined classes`() throws {
-        let (store, other) = try open(history: 100)
-        try store.define([ClassSchema("Toy", [Property("name", .string)])])
-        try store.write { try store.create("Toy", .list([.string("ball")])) }
-        #expect(other.schema.find("Toy") == nil)
-        try other.refresh()
-        #expect(try other.objects("Toy").count() == 1)
-    }
-
     @Test func `a write adopts a schema that changed while it waited`() throws {
         let (store, other) = try open(history: 100)
         try other.redefine([dog(without: "age", adding: [Property("size", .int)])])

@@ -36,17 +36,6 @@ import Testing
         #expect(try MigrationWorld.values(new, "Person", "name").first == .string("Ann"))
     }
 
-    @Test func `a file that this process has open cannot be migrated`() throws {
-        try world.fill([personBefore], people)
-        let open = try world.open([personBefore])
-        let error = storeError(.invalidArgument) {
-            _ = try world.open([personAfter], version: 1)
-        }
-        #expect(error?.message.contains("close it first") == true)
-        open.close()
-        #expect(try world.open([personAfter], version: 1).schema.version == 1)
-    }
-
     /// Names of properties or classes are exchanged at random, by renames in a random order.
     @Test(arguments: 1...30) func `renames are one permutation of names`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)

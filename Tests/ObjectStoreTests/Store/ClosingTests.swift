@@ -24,11 +24,4 @@ import Testing
         _ = storeError(.closed) { _ = try object.value("n") }
         token.invalidate()
     }
-
-    @Test func `one of two stores can close while the other continues`() throws {
-        let pair = try StorePair(Self.classes)
-        pair.store.close()
-        try pair.other.write { try pair.other.create("A", .list([.int(1)])) }
-        #expect(try pair.other.objects("A").count() == 1)
-    }
 }

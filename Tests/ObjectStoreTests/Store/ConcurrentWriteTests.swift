@@ -66,7 +66,7 @@ import Testing
                     { _ = try box.object.value("id") },
                     { _ = try box.store.objects("Entry").count() },
                     { _ = try box.store.object("Entry", primaryKey: .int(1)) },
-                    { try box.store.define([]) },
+                    { try box.store.define([]) }, { _ = try box.store.frozenView() },
                 ]
                 for use in uses {
                     do { try use() } catch let error as StoreError {
@@ -76,7 +76,7 @@ import Testing
                 continuation.resume(returning: codes)
             }
         }
-        #expect(errors == Array(repeating: .wrongThread, count: 6))
+        #expect(errors == Array(repeating: .wrongThread, count: 7))
     }
 
     @Test func `a commit of another thread right after a silent write is reported`() throws {
@@ -114,15 +114,6 @@ import Testing
         store.close()
     }
 
-    @Test func `a store reads its own commits and not later ones`() throws {
-        let pair = try StorePair(Self.classes)
-        try pair.store.write { try pair.store.create("Entry", .list([.int(1), .int(0)])) }
-        try pair.other.write { try pair.other.create("Entry", .list([.int(2), .int(1)])) }
-        #expect(try pair.store.objects("Entry").count() == 1)
-        #expect(try pair.store.refresh())
-        #expect(try pair.store.objects("Entry").count() == 2)
-    }
-
     @Test func `an empty commit is a version, and only notifies observers of the store`() throws {
         let pair = try StorePair(Self.classes)
         var calls = 0
@@ -136,19 +127,5 @@ import Testing
         #expect(updates == 1, "the initial call only")
         token.invalidate()
         rows.invalidate()
-    }
-
-    @Test func `an open file refuses another schema of the same version`()
-        throws
-    {
-        let pair = try StorePair(Self.classes)
-        let path = try #require(pair.store.path)
-        let changed = [ClassSchema("Entry", [Property("id", .string, isPrimary: true)])]
-        _ = storeError(.migrationNeeded) {
-            _ = try Store(
-                StoreConfiguration(.file(path), schema: changed), scheduler: ManualScheduler())
-        }
-        let plain = try Store(StoreConfiguration(.file(path)), scheduler: ManualScheduler())
-        #expect(plain.schema.find("Entry") != nil)
     }
 }

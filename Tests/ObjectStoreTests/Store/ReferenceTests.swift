@@ -97,6 +97,14 @@ import Testing
         #expect(try friends.count() == 2 && dog.set("marks").contains(.int(7)))
     }
 
+    @Test func `a frozen object that is newer than the store thaws to nil`() throws {
+        let dog = try near.write { try near.create("Dog", .list([.int(9), .int(2)])) }
+        let frozen = try near.freeze(dog)
+        #expect(try far.thaw(frozen) == nil)
+        try far.refresh()
+        #expect(try far.thaw(frozen)?.value("id") == .int(9))
+    }
+
     @Test
     func `after the owner is deleted, the collection is nil and its results are empty`()
         throws
