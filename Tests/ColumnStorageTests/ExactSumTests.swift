@@ -12,6 +12,7 @@ import Testing
             ("quarters", { Double(Int.random(in: -8...8, using: &$0)) / 4 }),
             ("zeros", { Bool.random(using: &$0) ? 0 : -0.0 }),
             ("all exponents", { Double(bitPattern: .random(in: 0 ... .max, using: &$0)) }),
+            ("rarely no number", { Int.random(in: 0..<900, using: &$0) == 0 ? .nan : 1 }),
             ("tiny", { .random(in: -1e-307...1e-307, using: &$0) }),
             ("huge", { .random(in: -8e307...8e307, using: &$0) }),
             (

@@ -49,43 +49,6 @@ import Testing
         }
     }
 
-    @Test func `a full memory map is an error that changes nothing`() throws {
-        let path = folder.file()
-        let options = FileOptions(durability: .memory, mapSize: 1 << 20)
-        try make(path, rows: 1000, options: options)
-        let snapshot = try Snapshot(try ColumnFile.open(path: path, options: options))
-        try snapshot.configure([everyKind])
-        _ = try snapshot.beginWrite()
-        for number in 0..<50_000 {
-            let key = snapshot.write!.insert(table)
-            snapshot.write!.set(table, ColumnID(0), key, int: Int64(number) << 40)
-            snapshot.write!.set(table, ColumnID(1), key, string: "another \(number)")
-        }
-        do {
-            try snapshot.commit(keepingLeft: true)
-            Issue.record("the map should be full")
-        } catch { #expect(error.code == .mapFull) }
-        #expect(try snapshot.table(table).count == 1000)
-        #expect(try snapshot.table(table).string(ColumnID(1), ObjectKey(999)) == "row number 999")
-        _ = try snapshot.beginWrite()
-        snapshot.write!.set(table, ColumnID(0), ObjectKey(5), int: -1)
-        try snapshot.commit(keepingLeft: true)
-        #expect(try snapshot.table(table).int(ColumnID(0), ObjectKey(5)) == -1)
-    }
-
-    @Test func `a file opened for reading refuses writes`() throws {
-        let path = folder.file()
-        try make(path, rows: 10)
-        let snapshot = try Snapshot(
-            try ColumnFile.open(path: path, options: FileOptions(isReadOnly: true)))
-        try snapshot.configure([everyKind])
-        #expect(try snapshot.table(table).count == 10)
-        do {
-            _ = try snapshot.beginWrite()
-            Issue.record("the file is read-only")
-        } catch { #expect(error.code == .readOnly) }
-    }
-
     @Test func `foreign, truncated and newer files are different errors`() throws {
         let path = folder.file()
         try make(path, rows: 5000)
@@ -170,22 +133,5 @@ import Testing
         } catch {
             #expect((error as? StorageError)?.code == .damaged)
         }
-    }
-
-    @Test func `an in-memory file is shared by name and removed with its last user`() throws {
-        do {
-            let first = try Snapshot(try ColumnFile.openInMemory(named: "tests"))
-            _ = try first.beginWrite()
-            try first.write!.define(everyKind)
-            let key = first.write!.insert(table)
-            first.write!.set(table, ColumnID(0), key, int: 5)
-            try first.commit(keepingLeft: true)
-            let second = try Snapshot(try ColumnFile.openInMemory(named: "tests"))
-            try second.configure([everyKind])
-            #expect(try second.table(table).int(ColumnID(0), key) == 5)
-        }
-        let later = try Snapshot(try ColumnFile.openInMemory(named: "tests"))
-        try later.configure([everyKind])
-        #expect(try later.table(table).count == 0)
     }
 }

@@ -53,13 +53,16 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...200 as ClosedRange<UInt64>)
+    @Test(arguments: 1...50 as ClosedRange<UInt64>)
     func `a key set does set algebra like a plain set`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let left = randomKeys(&generator)
         let right = randomKeys(&generator)
         let a = set(left)
         let b = set(right)
+        for raw in Int64(-1)...301 {
+            #expect(a.contains(ObjectKey(rawValue: raw)) == left.contains(raw))
+        }
         expect(a.union(b), equals: left.union(right))
         expect(a.subtracting(b), equals: left.subtracting(right))
         expect(a.intersection(b), equals: left.intersection(right))
@@ -67,16 +70,6 @@ import Testing
         var copy = a
         copy.formUnion(b)
         expect(copy, equals: left.union(right))
-    }
-
-    @Test(arguments: 1...50 as ClosedRange<UInt64>)
-    func `a key set returns membership`(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
-        let model = randomKeys(&generator)
-        let set = set(model)
-        for raw in Int64(-1)...301 {
-            #expect(set.contains(ObjectKey(rawValue: raw)) == model.contains(raw))
-        }
     }
 
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
@@ -103,7 +96,7 @@ import Testing
         expect(set, equals: model)
     }
 
-    @Test(arguments: 1...100 as ClosedRange<UInt64>)
+    @Test(arguments: 1...50 as ClosedRange<UInt64>)
     func `a key set reads its own output, and detects damage`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var set = set(randomKeys(&generator))

@@ -64,8 +64,8 @@ import Testing
     @Test func `a patched leaf equals a packed leaf, for numbers of any width`() {
         var generator = SeededGenerator(seed: 41)
         var patched = 0
-        for round in 0..<3000 {
-            let width = [4, 8, 12, 16, 24, 32, 40, 62].randomElement(using: &generator)!
+        for round in 0..<1500 {
+            let width = [0, 4, 8, 12, 16, 24, 32, 40, 62].randomElement(using: &generator)!
             let base = Int64.random(in: -1000...1000, using: &generator)
             let kind = [ColumnKind.int, .link, .bool, .list, .double].randomElement(
                 using: &generator)!
@@ -85,69 +85,26 @@ import Testing
             let words = (0..<Cluster.rows).map { _ in word() }
             let nulls = Set((0..<2).map { _ in Int.random(in: 0..<2000, using: &generator) })
             let pair = Pair(words, nulls: nulls, kind, self)
-            for _ in 0..<[1, 1, 2, 10].randomElement(using: &generator)! {
-                pair.set(Int.random(in: 0..<Cluster.rows, using: &generator), word())
+            let count = [1, 1, 2, 10, 100].randomElement(using: &generator)!
+            for _ in 0..<count {
+                let row = Int.random(in: 0..<Cluster.rows, using: &generator)
+                // Most values differ too little to be new bounds.
+                switch Int.random(in: 0..<40 * count, using: &generator) {
+                case 0: pair.set(row, word(), isNull: !nulls.contains(row))
+                case 1: pair.set(row, UInt64(bitPattern: base - 1))
+                default: pair.set(row, word())
+                }
             }
             if check(pair, "round \(round), \(kind), \(width) bits") != nil { patched += 1 }
         }
-        #expect(patched > 1500)
+        #expect(patched > 500)
     }
 
-    @Test func `patching keeps the minimum and the maximum`() {
-        let words = (0..<Cluster.rows).map { UInt64($0 % 200) }
-        for row in [0, 199, 200, 399] {
-            let pair = Pair(words, nulls: [], .int, self)
-            pair.set(row, 50)
-            #expect(check(pair, "row \(row)") == nil)
-        }
-        let doubles = (0..<Cluster.rows).map { Double($0 % 200).bitPattern }
-        for row in [0, 199] {
-            let pair = Pair(doubles, nulls: [], .double, self)
-            pair.set(row, 50.0.bitPattern)
-            #expect(check(pair, "double of row \(row)") == nil)
-        }
-    }
-
-    @Test func `a patched leaf has its new bounds, or is packed again`() {
-        let words = (0..<Cluster.rows).map { UInt64($0 % 200) }
-        let within = Pair(words, nulls: [], .int, self)
-        within.set(7, 255)
-        #expect(check(within, "as far as the width goes") == true)
-        let wider = Pair(words, nulls: [], .int, self)
-        wider.set(7, 256)
-        #expect(check(wider, "beyond the width") == nil)
-        let lower = Pair(words, nulls: [], .int, self)
-        lower.set(7, UInt64(bitPattern: -1))
-        #expect(check(lower, "below the least value") == nil)
-        let doubles = (0..<Cluster.rows).map { Double($0).bitPattern }
-        let both = Pair(doubles, nulls: [], .double, self)
-        both.set(7, (-5.0).bitPattern)
-        both.set(8, 5000.0.bitPattern)
-        #expect(check(both, "doubles") == true)
-        for value in [Double.nan, .infinity, -.infinity] {
-            let odd = Pair(doubles, nulls: [], .double, self)
-            odd.set(7, value.bitPattern)
-            #expect(check(odd, "\(value)") == nil)
-        }
-    }
-
-    @Test func `changed nulls, many values and new leaves are packed again`() {
-        let words = (0..<Cluster.rows).map { UInt64($0 % 200) }
-        let null = Pair(words, nulls: [], .int, self)
-        null.set(7, 0, isNull: true)
-        #expect(check(null, "a null") == nil)
-        let value = Pair(words, nulls: [7], .int, self)
-        value.set(7, 5, isNull: false)
-        #expect(check(value, "no null") == nil)
-        let many = Pair(words, nulls: [], .int, self)
-        for row in 1..<100 { many.set(row, 5) }
-        #expect(check(many, "many") == nil)
-        let lost = Pair(words, nulls: [], .int, self)
-        lost.set(7, 5)
-        lost.leaf.origin = nil
-        #expect(check(lost, "no origin") == nil)
-        let constant = Pair(Array(repeating: 3, count: Cluster.rows), nulls: [], .int, self)
-        constant.set(7, 5)
-        #expect(check(constant, "a constant") == nil)
+    @Test func `a leaf that is not from the file is packed`() {
+        let pair = Pair((0..<Cluster.rows).map { UInt64($0 % 200) }, nulls: [], .int, self)
+        pair.set(7, 50)
+        #expect(check(pair, "as read") == true)
+        pair.leaf.origin = nil
+        #expect(check(pair, "no origin") == nil)
     }
 }

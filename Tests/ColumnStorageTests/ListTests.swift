@@ -10,6 +10,22 @@ import Testing
         var known: [Int64: Int] = [:]
     }
 
+    private let environment: TemporaryEnvironment
+
+    init() throws { environment = try TemporaryEnvironment() }
+
+    private func makeColumn(_ kind: ColumnKind = .int) -> ListColumn {
+        ListColumn(
+            table: TableID(1), column: ColumnID(1), elementKind: kind,
+            pages: ListPages(environment.lists))
+    }
+
+    private func beginWrite(_ column: ListColumn) throws -> WriteTransaction {
+        let write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        return write
+    }
+
     private static let kinds: [ColumnKind] = [.int, .double, .float, .string, .link]
 
     private func randomElement(
@@ -102,7 +118,6 @@ import Testing
     {
         var generator = SeededGenerator(seed: seed)
         let kind = Self.kinds[Int(seed) % Self.kinds.count]
-        let environment = try TemporaryEnvironment()
         let lengths = Lengths()
         func makeColumn() -> ListColumn {
             ListColumn(
@@ -113,8 +128,7 @@ import Testing
         var committed: [Int64: [ListElement]] = [:]
         for _ in 0..<8 {
             var models = committed
-            let write = try environment.beginWrite()
-            column.pages.move(to: write.handle)
+            let write = try beginWrite(column)
             for _ in 0..<Int.random(in: 1...40, using: &generator) {
                 let owner = Int64.random(in: 0..<4, using: &generator)
                 var model = models[owner] ?? []
@@ -159,13 +173,11 @@ import Testing
     func `an element of a long list is found from its nearer end`(
         isKnown: Bool
     ) throws {
-        let environment = try TemporaryEnvironment()
         let column = ListColumn(
             table: TableID(1), column: ColumnID(1), elementKind: .int,
             pages: ListPages(environment.lists), length: { _ in isKnown ? 60_000 : nil })
         let owner = ObjectKey(3)
-        let write = try environment.beginWrite()
-        column.pages.move(to: write.handle)
+        let write = try beginWrite(column)
         try column.writer(owner, count: 0).append(contentsOf: (0..<60_000).map { .int($0) })
         try column.flush()
         try write.commit()
@@ -187,37 +199,12 @@ import Testing
         column.pages.move(to: nil)
     }
 
-    @Test func `lists accept more insertions at one index than labels`() throws {
-        let environment = try TemporaryEnvironment()
-        let column = ListColumn(
-            table: TableID(1), column: ColumnID(1), elementKind: .int,
-            pages: ListPages(environment.lists))
-        let write = try environment.beginWrite()
-        column.pages.move(to: write.handle)
-        var model = [Int64](0..<600)
-        let list = column.writer(ObjectKey(3))
-        for value in model { try list.append(.int(value)) }
-        try column.flush()
-        for round in 0..<60 {
-            for value in Int64(0)..<400 {
-                try list.insert(.int(value), at: 300)
-                model.insert(value, at: 300)
-            }
-            try column.flush()
-            if round % 10 == 0 { #expect(try list.reader.ints() == model) }
-        }
-        #expect(try list.reader.ints() == model)
-    }
-
     @Test func `new labels replace only those of the chunks nearby`() throws {
-        let environment = try TemporaryEnvironment()
-        let column = ListColumn(
-            table: TableID(1), column: ColumnID(1), elementKind: .int,
-            pages: ListPages(environment.lists))
+        let column = makeColumn()
         let owner: Int64 = 3
         func labels() throws -> [Int64] { try column.directory(owner).chunks.map(\.label) }
-        let write = try environment.beginWrite()
-        column.pages.move(to: write.handle)
+        let write = try beginWrite(column)
+        defer { write.abort() }
         var model = [Int64](0..<40_000)
         let list = column.writer(ObjectKey(owner))
         for value in model { try list.append(.int(value)) }
@@ -256,37 +243,10 @@ import Testing
         #expect(recorded.byOwner.values.count == 1)
     }
 
-    @Test func `appending to a long list reads one chunk`() throws {
-        let environment = try TemporaryEnvironment()
-        let column = ListColumn(
-            table: TableID(1), column: ColumnID(1), elementKind: .int,
-            pages: ListPages(environment.lists))
-        var write = try environment.beginWrite()
-        column.pages.move(to: write.handle)
-        let list = column.writer(ObjectKey(0), count: 0)
-        for value in Int64(0)..<50_000 { try list.append(.int(value)) }
-        try column.flush()
-        try write.commit()
-        write = try environment.beginWrite()
-        column.pages.move(to: write.handle)
-        #expect(try column.writer(ObjectKey(0), count: 50_000).append(.int(-5)) == 50_001)
-        #expect(column.edited[0]?.chunks.count == 1)
-        #expect(try column.reader(ObjectKey(0)).int(at: 50_000) == -5)
-        #expect(try column.reader(ObjectKey(0)).int(at: 7) == 7)
-        try column.flush()
-        #expect(try column.reader(ObjectKey(0)).ints() == [Int64](0..<50_000) + [-5])
-        try column.removeAllLists()
-        #expect(try column.reader(ObjectKey(0)).count == 0)
-    }
-
     @Test func `appending writes one chunk for any length of the list`() throws {
-        let environment = try TemporaryEnvironment()
-        let column = ListColumn(
-            table: TableID(1), column: ColumnID(1), elementKind: .int,
-            pages: ListPages(environment.lists))
-        var write = try environment.beginWrite()
-        column.pages.move(to: write.handle)
-        let counts = [10, 1_000_000]
+        let column = makeColumn()
+        var write = try beginWrite(column)
+        let counts = [10, 50_000]
         for (owner, count) in counts.enumerated() {
             let list = column.writer(ObjectKey(Int64(owner)), count: 0)
             for value in 0..<count { try list.append(.int(Int64(value))) }
@@ -294,8 +254,7 @@ import Testing
         try column.flush()
         try write.commit()
         for (owner, count) in counts.enumerated() {
-            write = try environment.beginWrite()
-            column.pages.move(to: write.handle)
+            write = try beginWrite(column)
             let list = column.writer(ObjectKey(Int64(owner)), count: count)
             #expect(try list.append(.int(-1)) == count + 1)
             let edited = try #require(column.edited[Int64(owner)])
@@ -311,18 +270,13 @@ import Testing
     }
 
     @Test func `one write can remove the last chunk and append again`() throws {
-        let environment = try TemporaryEnvironment()
-        let column = ListColumn(
-            table: TableID(1), column: ColumnID(1), elementKind: .int,
-            pages: ListPages(environment.lists))
+        let column = makeColumn()
         let owner = ObjectKey(0)
-        var write = try environment.beginWrite()
-        column.pages.move(to: write.handle)
+        var write = try beginWrite(column)
         try column.writer(owner, count: 0).append(contentsOf: (0..<1000).map { .int($0) })
         try column.flush()
         try write.commit()
-        write = try environment.beginWrite()
-        column.pages.move(to: write.handle)
+        write = try beginWrite(column)
         // The last of three chunks has eight elements; at first, the write has read only this chunk.
         for count in stride(from: 1000, to: 992, by: -1) {
             try column.writer(owner, count: count).remove(at: count - 1)
@@ -335,13 +289,9 @@ import Testing
     }
 
     @Test func `positions in a sorted list are found in every state of the list`() throws {
-        let environment = try TemporaryEnvironment()
-        let column = ListColumn(
-            table: TableID(1), column: ColumnID(1), elementKind: .int,
-            pages: ListPages(environment.lists))
+        let column = makeColumn()
         let owner = ObjectKey(0)
-        var write = try environment.beginWrite()
-        column.pages.move(to: write.handle)
+        var write = try beginWrite(column)
         #expect(try column.reader(owner).partitioningIndex { _ in true } == 0)
         var model = (0..<5000).map { Int64($0 * 2) }
         try column.writer(owner, count: 0).append(contentsOf: model.map { .int($0) })
@@ -358,8 +308,7 @@ import Testing
         try column.flush()
         try check()
         try write.commit()
-        write = try environment.beginWrite()
-        column.pages.move(to: write.handle)
+        write = try beginWrite(column)
         try check()
         // From the start of the last chunk on, no other chunk has to be read.
         let list = column.writer(owner, count: model.count)
@@ -376,12 +325,8 @@ import Testing
     func `damaged chunks are reported and never read beyond their end`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let kind: ColumnKind = seed % 2 == 0 ? .int : .string
-        let environment = try TemporaryEnvironment()
-        let column = ListColumn(
-            table: TableID(1), column: ColumnID(1), elementKind: kind,
-            pages: ListPages(environment.lists))
-        let write = try environment.beginWrite()
-        column.pages.move(to: write.handle)
+        let column = makeColumn(kind)
+        let write = try beginWrite(column)
         let list = column.writer(ObjectKey(0), count: 0)
         for _ in 0..<200 { try list.append(randomElement(kind, &generator)) }
         try column.flush()

@@ -126,31 +126,4 @@ import Testing
         try snapshot.commit(keepingLeft: true)
         #expect(try rows.firstDuplicate(ColumnID(0)) != nil)
     }
-
-    @Test func `a write reads back more data than it can cache`() throws {
-        let snapshot = try Snapshot(try ColumnFile.open(path: file.file("e")))
-        _ = try snapshot.beginWrite()
-        let session = try #require(snapshot.write)
-        let text = TableDefinition(
-            id: TableID(1), columns: [ColumnDefinition(id: ColumnID(0), kind: .string)])
-        try session.define(text)
-        let long = String(repeating: "x", count: 400)
-        let count = 120_000
-        for row in 0..<count {
-            let key = session.insert(text.id)
-            session.set(text.id, ColumnID(0), key, string: "\(row) \(long)")
-        }
-        let rows = try snapshot.table(text.id)
-        for _ in 0..<2 {
-            for row in stride(from: 0, to: count, by: 97) {
-                let read = try rows.string(ColumnID(0), ObjectKey(Int64(row)))
-                guard read?.hasPrefix("\(row) x") == true else {
-                    Issue.record("row \(row) reads as \(read?.prefix(20) ?? "nil")")
-                    return
-                }
-            }
-        }
-        try snapshot.commit(keepingLeft: true)
-        #expect(try rows.string(ColumnID(0), ObjectKey(5))?.hasPrefix("5 x") == true)
-    }
 }

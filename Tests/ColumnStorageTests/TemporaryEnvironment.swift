@@ -1,20 +1,14 @@
-import Foundation
 import LMDBStorage
 
 @testable import ColumnStorage
 
 /// An LMDB file in a new folder, which is removed at the end.
 final class TemporaryEnvironment {
-    let folder: String
+    private let files = TemporaryFolder()
+    var folder: String { files.path }
     private(set) var lease: EnvironmentLease!
 
-    init() throws {
-        folder =
-            FileManager.default.temporaryDirectory
-            .appendingPathComponent("moonpool-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try open()
-    }
+    init() throws { try open() }
 
     private func open() throws {
         lease = try EnvironmentRegistry.open(
@@ -48,10 +42,8 @@ final class TemporaryEnvironment {
 
     func beginRead() throws -> ReadTransaction { try ReadTransaction(lease) }
 
-    deinit {
-        lease = nil
-        try? FileManager.default.removeItem(atPath: folder)
-    }
+    // The file must be closed before its folder is removed.
+    deinit { lease = nil }
 }
 
 extension IndexTables {

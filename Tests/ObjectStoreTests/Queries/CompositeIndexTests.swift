@@ -80,30 +80,42 @@ import Testing
         ]
         var next: Int64 = 0
         for _ in 0..<10 {
-            try store.write {
-                for _ in 0..<pick(300) {
-                    var row = values()
-                    row["id"] = .int(next)
-                    next += 1
+            try store.beginWrite()
+            if pick(3) == 0 {
+                let indexes = Self.indexes.filter { _ in pick(3) > 0 }
+                try store.defineInWrite([ClassSchema("Dog", Self.properties, indexes: indexes)])
+            }
+            let dog = try store.schema.require("Dog")
+            let inserter = try pick(2) == 0 ? store.inserter(of: dog) : nil
+            for _ in 0..<pick(inserter == nil ? 60 : 500) {
+                var row = values()
+                row["id"] = .int(next)
+                next += 1
+                guard let inserter else {
                     try store.create("Dog", .dictionary(row))
+                    continue
                 }
-                let all = try dogs()
-                for key in try all.keys().array where pick(8) == 0 {
-                    let object = try #require(
-                        store.object(
-                            ObjectReference(table: store.schema.require("Dog").table, key: key)))
-                    switch pick(4) {
-                    case 0: try store.delete(object)
-                    case 1:
-                        let buddy = try all.object(at: 0)
-                        try store.update(object, ["buddy": .object(buddy.reference)])
-                    default:
-                        try store.update(object, values().filter { _ in pick(2) == 0 })
-                    }
+                for (position, property) in Self.properties.enumerated() {
+                    if let value = row[property.name] { inserter.set(position, value) }
                 }
-                try check(predicates)
+                try inserter.insert()
+            }
+            let all = try dogs()
+            for key in try all.keys().array where pick(8) == 0 {
+                let object = try #require(store.object(ObjectReference(table: dog.table, key: key)))
+                switch pick(4) {
+                case 0: try store.delete(object)
+                case 1:
+                    let buddy = try all.object(at: 0)
+                    try store.update(object, ["buddy": .object(buddy.reference)])
+                default:
+                    try store.update(object, values().filter { _ in pick(2) == 0 })
+                }
             }
             try check(predicates)
+            if pick(4) == 0 { try store.cancelWrite() } else { try store.commitWrite() }
+            try check(predicates)
+            if pick(3) == 0 { #expect(try store.verify() == []) }
         }
         #expect(try store.verify() == [])
     }

@@ -32,6 +32,11 @@ import Testing
         try titles(notes().filtered("body text $1", [.string(text)]))
     }
 
+    private func object(_ key: ObjectKey) throws -> LiveObject {
+        let table = try store.schema.require("Note").table
+        return try #require(store.object(ObjectReference(table: table, key: key)))
+    }
+
     private static let words = ["red", "Réd", "reddish", "blue", "dog", "dogs", "über", "42"]
 
     @Test(arguments: 1...6)
@@ -41,8 +46,9 @@ import Testing
         var random = SplitMix(seed: UInt64(seed))
         func body() -> Value {
             if random.next() % 8 == 0 { return .null }
+            let count = random.next() % 30 == 0 ? 400 : random.next() % 6
             return .string(
-                (0..<random.next() % 6).map { _ in
+                (0..<count).map { _ in
                     Self.words[Int(random.next() % UInt64(Self.words.count))]
                 }.joined(separator: " "))
         }
@@ -72,25 +78,21 @@ import Testing
         }
         stores.settle()
         for _ in 0..<12 {
-            try store.write {
-                for _ in 0..<random.next() % 40 {
-                    try store.create(
-                        "Note", .dictionary(["title": .string("t"), "body": body()]))
-                }
-                let all = try notes().keys().array
-                for key in all where random.next() % 6 == 0 {
-                    let object = try #require(
-                        store.object(
-                            ObjectReference(table: store.schema.require("Note").table, key: key)))
-                    if random.next() % 3 == 0 {
-                        try store.delete(object)
-                    } else {
-                        try store.update(object, ["body": body()])
-                    }
-                }
-                // The same inside the write.
-                try check(searches)
+            try store.beginWrite()
+            for _ in 0..<random.next() % 40 {
+                try store.create("Note", .dictionary(["title": .string("t"), "body": body()]))
             }
+            for key in try notes().keys().array where random.next() % 6 == 0 {
+                let note = try object(key)
+                if random.next() % 3 == 0 {
+                    try store.delete(note)
+                } else {
+                    try store.update(note, ["body": body()])
+                }
+            }
+            // The same inside the write.
+            try check(searches)
+            if random.next() % 4 == 0 { try store.cancelWrite() } else { try store.commitWrite() }
             try check(searches)
             stores.settle()
             for (number, search) in searches.enumerated() {
@@ -108,10 +110,7 @@ import Testing
         for text in searches {
             let query = try #require(TextQuery(text))
             let naive = try rows.keys().array.filter { key in
-                let object = try #require(
-                    store.object(
-                        ObjectReference(table: store.schema.require("Note").table, key: key)))
-                guard case .string(let body) = try object.value("body") else { return false }
+                guard case .string(let body) = try object(key).value("body") else { return false }
                 return query.matches(Array(body.utf8).span)
             }
             #expect(try found(text) == naive.map(\.rawValue))

@@ -266,5 +266,8 @@ import Testing
         #expect(first.path == nil)
         first.close()
         #expect(try second.objects("Dog").count() == 3)
+        second.close()
+        let later = try Store(configuration, scheduler: ManualScheduler())
+        #expect(try later.objects("Dog").count() == 0)
     }
 }
