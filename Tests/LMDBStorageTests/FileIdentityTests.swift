@@ -1,31 +1,23 @@
 import CLMDB
 import Glibc
 import SystemCalls
+import TestThreads
 import Testing
 
 @testable import LMDBStorage
 
 /// A file, not a path, identifies a store.
 @Suite struct FileIdentityTests {
-    let folder = "/tmp/moonpool-identity-\(getpid())-\(UInt64.random(in: 0 ... .max))"
-    var path: String { folder + "/real/store" }
+    private let files: TemporaryFolder
+    private var folder: String { files.path }
+    private var path: String { folder + "/real/store" }
     static let tables = [TableName("a", .integers), TableName("history", .integers)]
     static let versions = VersionLocation(table: tables[1], name: "none") { _ in nil }
 
     init() throws {
-        try #require(mkdir(folder, 0o700) == 0)
-        try #require(mkdir(folder + "/real", 0o700) == 0)
-        try #require(mkdir(folder + "/home", 0o700) == 0)
-    }
-
-    private func remove() {
-        for part in ["/real", "/home", ""] {
-            for name in (ProcessServices.names(in: folder + part) ?? []) {
-                unlink("\(folder)\(part)/\(name)")
-            }
-            rmdir(folder + part)
-        }
-        rmdir(folder)
+        files = try TemporaryFolder()
+        try files.make("real")
+        try files.make("home")
     }
 
     private func open(_ path: String, readOnly: Bool = false) throws -> EnvironmentLease {
@@ -76,7 +68,6 @@ import Testing
     // MARK: Links
 
     @Test func `a file and a symbolic link to it are one environment with one lock file`() throws {
-        defer { remove() }
         let real = try open(path)
         symlink("../real/store", folder + "/home/link")
         let linked = try open(folder + "/home/link")
@@ -86,7 +77,6 @@ import Testing
     }
 
     @Test func `a new file is created at the target of a dangling link`() throws {
-        defer { remove() }
         symlink("../real/store", folder + "/home/link")
         symlink("link", folder + "/home/second")
         try put(try open(folder + "/home/second"), 1)
@@ -95,7 +85,6 @@ import Testing
     }
 
     @Test func `circular links are an error`() throws {
-        defer { remove() }
         symlink("two", folder + "/home/one")
         symlink("one", folder + "/home/two")
         do {
@@ -110,7 +99,6 @@ import Testing
     func `a file with two hard links is refused under both names, and errors show the name given`()
         throws
     {
-        defer { remove() }
         do { _ = try open(path) }
         link(path, folder + "/home/other")
         for name in [path, folder + "/home/other"] {
@@ -134,7 +122,6 @@ import Testing
     func `a link with the name of the lock file or the log is refused and its target stays`(
         suffix: String
     ) throws {
-        defer { remove() }
         do { try put(try open(path), 1) }
         let victim = folder + "/home/victim"
         write([1, 2, 3], to: victim)
@@ -157,7 +144,6 @@ import Testing
     func `a lock file or log of a user who may not write the store is refused`(suffix: String)
         throws
     {
-        defer { remove() }
         let (owner, stranger, group): (uid_t, uid_t, gid_t) = (65_534, 1, 60)
         do { try put(try open(path), 1) }
         chown(path, owner, group)
@@ -174,7 +160,6 @@ import Testing
     }
 
     @Test func `lock file and log follow the mode of the store at each opening`() throws {
-        defer { remove() }
         for expected: mode_t in [0o600, 0o660, 0o666, 0o644, 0o640, 0o440] {
             do { try put(try open(path), 1) }
             chmod(path, expected)
@@ -196,7 +181,6 @@ import Testing
     func `a write to a file that was renamed, deleted or replaced is refused`(throughMap: Bool)
         throws
     {
-        defer { remove() }
         let lease = try EnvironmentRegistry.open(
             path: path, options: EnvironmentOptions(writesThroughMap: throughMap),
             tables: Self.tables)
@@ -218,7 +202,6 @@ import Testing
     func `a file that is renamed after many writes is detected at the next write`(
         throughMap: Bool
     ) throws {
-        defer { remove() }
         let lease = try EnvironmentRegistry.open(
             path: path, options: EnvironmentOptions(writesThroughMap: throughMap),
             tables: Self.tables)
@@ -242,7 +225,6 @@ import Testing
     func `a write to a file that another program has overwritten is refused`(throughMap: Bool)
         throws
     {
-        defer { remove() }
         let other = folder + "/home/other"
         do { try put(try open(other), 9) }
         let lease = try EnvironmentRegistry.open(
@@ -255,7 +237,6 @@ import Testing
     }
 
     @Test func `closing a file that another program has overwritten does not change it`() throws {
-        defer { remove() }
         let other = folder + "/home/other"
         do { try put(try open(other), 9) }
         let content = try contents(of: other)
@@ -267,7 +248,6 @@ import Testing
     }
 
     @Test func `a write after the lock file was overwritten is refused`() throws {
-        defer { remove() }
         let lease = try open(path)
         for key in UInt64(0)..<9 { try put(lease, key) }
         let size = Platform.size(of: path + "-lock")
@@ -282,7 +262,6 @@ import Testing
     func `a new file cannot have the name of the lock file or the log of a store`(suffix: String)
         throws
     {
-        defer { remove() }
         let lease = try open(path)
         try put(lease, 1)
         if suffix == "-log" { #expect(code { _ = try open(path + suffix) } == .reservedName) }
@@ -301,7 +280,6 @@ import Testing
     func `a store with the name of another store's lock file or log is not overwritten`(
         suffix: String
     ) throws {
-        defer { remove() }
         do { try put(try open(path), 1) }
         do { try put(try open(folder + "/real/other"), 1) }
         unlink(path + suffix)
@@ -312,7 +290,6 @@ import Testing
     }
 
     @Test func `a copy replaces neither its original, nor a folder, a pipe or a device`() throws {
-        defer { remove() }
         let lease = try open(path)
         try put(lease, 1)
         mkfifo(folder + "/home/pipe", 0o600)
@@ -334,7 +311,6 @@ import Testing
     }
 
     @Test func `compacting a link keeps the link, and the owner and mode of its target`() throws {
-        defer { remove() }
         do { for key in 0..<20 { try put(try open(path), UInt64(key)) } }
         chmod(path, 0o640)
         chown(path, 65_534, 65_534)
@@ -350,7 +326,6 @@ import Testing
     }
 
     @Test func `a copy has the mode of its original, and a replaced file keeps its own`() throws {
-        defer { remove() }
         let lease = try open(path)
         try put(lease, 1)
         chmod(path, 0o660)
@@ -368,7 +343,6 @@ import Testing
     // MARK: Creation
 
     @Test func `a new file gets its name when it is complete, with the mode of the umask`() throws {
-        defer { remove() }
         let before = umask(0o007)
         defer { umask(before) }
         let lease = try open(path)
@@ -379,7 +353,6 @@ import Testing
     }
 
     @Test func `an empty file opens as a new file and keeps its mode`() throws {
-        defer { remove() }
         write([], to: path)
         chmod(path, 0o640)
         #expect(code { _ = try open(path, readOnly: true) } == .empty)
@@ -389,7 +362,6 @@ import Testing
     }
 
     @Test(arguments: [1, 4096, 8192, 20_480]) func `zeros are not a new file`(size: Int) throws {
-        defer { remove() }
         let zeros = [UInt8](repeating: 0, count: size)
         write(zeros, to: path)
         for readOnly in [false, true] {
@@ -400,7 +372,6 @@ import Testing
     }
 
     @Test func `drafts of processes that were killed are removed, and others stay`() throws {
-        defer { remove() }
         let abandoned = path + ".copy-" + TemporaryName.random()
         write([1], to: abandoned)
         write([1], to: path + ".copy-notes")
@@ -414,7 +385,6 @@ import Testing
     @Test func `a file without a name contains data and leaves no temporary files`()
         throws
     {
-        defer { remove() }
         let options = EnvironmentOptions(mapSize: 1 << 28, writesThroughMap: true)
         let lease = try EnvironmentRegistry.open(
             AnonymousFile(), named: "nothing", options: options, tables: Self.tables)
@@ -432,7 +402,6 @@ import Testing
     }
 
     @Test func `a copy of a file without a name has the mode of a new file`() throws {
-        defer { remove() }
         let lease = try EnvironmentRegistry.open(
             AnonymousFile(), named: "nothing", options: EnvironmentOptions(mapSize: 1 << 28),
             tables: Self.tables)
@@ -443,7 +412,6 @@ import Testing
     }
 
     @Test func `a byte-wise copy during a write is a valid version`() throws {
-        defer { remove() }
         let lease = try open(path)
         for key in 0..<50 { try put(lease, UInt64(key)) }
         let data = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)

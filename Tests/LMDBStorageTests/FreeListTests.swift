@@ -1,12 +1,14 @@
 import CLMDB
 import Glibc
+import TestThreads
 import Testing
 
 @testable import LMDBStorage
 
 /// The list of free pages after a write that has freed many of them.
 @Suite struct FreeListTests {
-    let path = "/tmp/moonpool-free-list-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    private let folder: TemporaryFolder
+    private var path: String { folder.file("store") }
     private static let tables = [
         TableName("rows", .integers), TableName("history", .integers),
     ]
@@ -18,7 +20,7 @@ import Testing
             tables: Self.tables)
     }
 
-    private func remove() { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
+    init() throws { folder = try TemporaryFolder() }
 
     private func put(_ keys: Range<UInt64>, bytes count: Int, _ lease: EnvironmentLease) throws {
         let write = try WriteTransaction(lease, durability: .memory)
@@ -61,7 +63,6 @@ import Testing
 
     @Test func `a small commit after a large one writes a free page list of short records`() throws
     {
-        defer { remove() }
         let lease = try open()
         #expect(lease.environment.latestVersion() == 2)
         try freeManyPages(lease)
@@ -77,7 +78,6 @@ import Testing
     @Test func `a file of an earlier build keeps its versions, and a copy of it has short records`()
         throws
     {
-        defer { remove() }
         do {
             let raw = try RawEnvironment(
                 path, named: path, flags: MDB_NOLOCK, mapSize: 1 << 20, mode: 0o600)
@@ -152,7 +152,6 @@ import Testing
     func `random writes of all sizes, readers, copies and compactions keep the list valid`(
         isPlain: Bool
     ) throws {
-        defer { remove() }
         var model: [UInt64: [UInt8]] = [:]
         var lease: EnvironmentLease? = try open(isPlain: isPlain)
         var readers: [(read: ReadTransaction, model: [UInt64: [UInt8]])] = []

@@ -7,7 +7,16 @@ import Testing
 
 /// Files that are written through their map: each page must have space on the disk before LMDB writes to it.
 @Suite(.serialized) struct MapReservationTests {
-    let path = "\(folder)/moonpool-reservation-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    /// The path of a new store, whose files are removed at the end.
+    private final class NewPath: Sendable {
+        let path =
+            "\(MapReservationTests.folder)/moonpool-map-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+
+        deinit { for ending in ["", "-lock", "-log"] { unlink(path + ending) } }
+    }
+
+    private let new = NewPath()
+    private var path: String { new.path }
 
     /// The usual folder if its file system overwrites files in place, otherwise a folder in memory.
     private static let folder: String = {
@@ -20,13 +29,14 @@ import Testing
     private static let tables = [TableName("a", .integers), TableName("b", .bytes)]
 
     private func open() throws -> EnvironmentLease {
-        let lease = try EnvironmentRegistry.open(
-            path: path, options: EnvironmentOptions(writesThroughMap: true), tables: Self.tables)
+        let lease = try open(EnvironmentOptions(writesThroughMap: true))
         try #require(lease.environment.openWrite.reservation != nil)
         return lease
     }
 
-    private func remove() { for ending in ["", "-lock", "-log"] { unlink(path + ending) } }
+    private func open(_ options: EnvironmentOptions) throws -> EnvironmentLease {
+        try EnvironmentRegistry.open(path: path, options: options, tables: Self.tables)
+    }
 
     private var status: stat {
         var status = stat()
@@ -65,7 +75,6 @@ import Testing
     @Test func `a file has the size of its content when closed, and is slightly larger while open`()
         throws
     {
-        defer { remove() }
         var lease: EnvironmentLease? = try open()
         try put(try #require(lease), 0..<5000, count: 100)
         let (used, _) = try #require(lease).environment.size()
@@ -80,11 +89,9 @@ import Testing
     }
 
     @Test func `a file keeps its data with every way of opening`() throws {
-        defer { remove() }
         try put(try open(), 0..<1000, count: 300)
         do {
-            let plain = try EnvironmentRegistry.open(
-                path: path, options: EnvironmentOptions(), tables: Self.tables)
+            let plain = try open(EnvironmentOptions())
             #expect(plain.environment.openWrite.reservation == nil)
             try put(plain, 1000..<2000, count: 300)
             try check(plain, 0..<2000, count: 300)
@@ -94,22 +101,7 @@ import Testing
         #expect(try PageVerifier.faultsAsItIs(path: path, atMost: 1).isEmpty)
     }
 
-    @Test func `opening a file restores the size that a killed process has left`() throws {
-        defer { remove() }
-        try put(try open(), 0..<100, count: 100)
-        let before = size
-        #expect(truncate(path, off_t(EnvironmentOptions.usualMapSize)) == 0)
-        let lease = try open()
-        #expect(size < before + 4 << 20)
-        try check(lease, 0..<100, count: 100)
-        #expect(truncate(path, off_t(EnvironmentOptions.usualMapSize)) == 0)
-        try put(lease, 100..<200, count: 100)
-        #expect(size < before + 4 << 20)
-        try check(lease, 0..<200, count: 100)
-    }
-
     @Test func `a write fills existing holes before it uses them`() throws {
-        defer { remove() }
         let lease = try open()
         try put(lease, 0..<10, count: 100)
         #expect(truncate(path, off_t(size + 1 << 20)) == 0)
@@ -120,7 +112,6 @@ import Testing
     }
 
     @Test func `a truncated and extended part is a hole too`() throws {
-        defer { remove() }
         let lease = try open()
         try put(lease, 0..<1000, count: 100)
         let whole = size
@@ -135,7 +126,6 @@ import Testing
     }
 
     @Test func `rolling back a large write releases its space`() throws {
-        defer { remove() }
         let lease = try open()
         try put(lease, 0..<10, count: 100)
         let write = try WriteTransaction(lease, durability: .memory)
@@ -151,45 +141,40 @@ import Testing
     func `both ways of opening a file restore the size that a killed process has left`(
         isWritten: Bool
     ) throws {
-        defer { remove() }
         try put(try open(), 0..<100, count: 100)
         let before = size
         #expect(truncate(path, off_t(EnvironmentOptions.usualMapSize)) == 0)
-        let lease = try EnvironmentRegistry.open(
-            path: path,
-            options: EnvironmentOptions(writesThroughMap: isWritten), tables: Self.tables)
+        let lease = try open(EnvironmentOptions(writesThroughMap: isWritten))
         #expect(size < before + 4 << 20)
         try check(lease, 0..<100, count: 100)
+        guard isWritten else { return }
+        #expect(truncate(path, off_t(EnvironmentOptions.usualMapSize)) == 0)
+        try put(lease, 100..<200, count: 100)
+        #expect(size < before + 4 << 20)
+        try check(lease, 0..<200, count: 100)
     }
 
     @Test func `a file is not written through its map if other maps can have another size`()
         throws
     {
-        defer { remove() }
         let usual = EnvironmentOptions.usualMapSize
         for mapSize in [1 << 20, 2 * usual, usual] {
-            let lease = try EnvironmentRegistry.open(
-                path: path, options: EnvironmentOptions(mapSize: mapSize, writesThroughMap: true),
-                tables: Self.tables)
+            let lease = try open(EnvironmentOptions(mapSize: mapSize, writesThroughMap: true))
             #expect(lease.environment.openWrite.reservation == nil)
             try put(lease, 0..<10, count: 100)
         }
     }
 
     @Test func `a reader does not change the file's size`() throws {
-        defer { remove() }
         try put(try open(), 0..<10, count: 100)
         let before = size
-        let lease = try EnvironmentRegistry.open(
-            path: path, options: EnvironmentOptions(readOnly: true, writesThroughMap: true),
-            tables: Self.tables)
+        let lease = try open(EnvironmentOptions(readOnly: true, writesThroughMap: true))
         #expect(lease.environment.openWrite.reservation == nil)
         try check(lease, 0..<10, count: 100)
         #expect(size == before)
     }
 
     @Test func `registering a reader reserves no space`() throws {
-        defer { remove() }
         let lease = try open()
         let before = size
         let read = try ReadTransaction(lease)
@@ -203,7 +188,6 @@ import Testing
     }
 
     @Test func `synchronous commits can share the reservation`() throws {
-        defer { remove() }
         var lease: EnvironmentLease? = try open()
         for number in 0..<300 {
             let durability: Durability =
@@ -219,7 +203,6 @@ import Testing
     }
 
     @Test func `a file of another program is unchanged`() throws {
-        defer { remove() }
         do {
             let foreign = try EnvironmentRegistry.open(
                 path: path, options: EnvironmentOptions(mapSize: 1 << 30),
@@ -238,7 +221,6 @@ import Testing
     }
 
     @Test func `a file that is truncated while open is an error`() throws {
-        defer { remove() }
         let lease = try open()
         try put(lease, 0..<1000, count: 100)
         #expect(truncate(path, 8 * 4096) == 0)
@@ -251,7 +233,6 @@ import Testing
     }
 
     @Test func `free pages can be missing at the end of a file of another program`() throws {
-        defer { remove() }
         let lease = try open()
         try put(lease, 0..<10, count: 100)
         try put(lease, 10..<1000, count: 1000)
@@ -267,7 +248,6 @@ import Testing
     }
 
     @Test func `a process with a file size limit opens the file without a writable map`() throws {
-        defer { remove() }
         try put(try open(), 0..<10, count: 100)
         var before = rlimit()
         let kind = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
@@ -276,8 +256,7 @@ import Testing
         limited.rlim_cur = 1 << 40
         setrlimit(kind, &limited)
         defer { setrlimit(kind, &before) }
-        let lease = try EnvironmentRegistry.open(
-            path: path, options: EnvironmentOptions(writesThroughMap: true), tables: Self.tables)
+        let lease = try open(EnvironmentOptions(writesThroughMap: true))
         #expect(lease.environment.openWrite.reservation == nil)
         try check(lease, 0..<10, count: 100)
     }
@@ -295,7 +274,6 @@ import Testing
 
         @Test(arguments: [10, 2000, 20_000])
         func `a step without space is an error, and its write is discarded`(count: Int) throws {
-            defer { remove() }
             let lease = try open()
             try put(lease, 0..<20, count: count)
             limit(size + 800 * 4096)
@@ -318,7 +296,6 @@ import Testing
         }
 
         @Test func `a write without space at its beginning is an error`() throws {
-            defer { remove() }
             let lease = try open()
             try put(lease, 0..<20, count: 100)
             // Another process has enlarged the file, so its space is determined again.
@@ -335,7 +312,6 @@ import Testing
         }
 
         @Test func `a lock file without space is an error`() throws {
-            defer { remove() }
             try put(try open(), 0..<20, count: 100)
             unlink(path + "-lock")
             let lock = path + "-lock"
@@ -349,9 +325,7 @@ import Testing
             defer { lift() }
             for isWritten in [true, false] {
                 #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
-                    _ = try EnvironmentRegistry.open(
-                        path: path, options: EnvironmentOptions(writesThroughMap: isWritten),
-                        tables: Self.tables)
+                    _ = try open(EnvironmentOptions(writesThroughMap: isWritten))
                 }
             }
             lift()
@@ -361,7 +335,6 @@ import Testing
         @Test func `a new file without space is an error, and is removed`()
             throws
         {
-            defer { remove() }
             limit(4096)
             defer { lift() }
             #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {
@@ -373,7 +346,6 @@ import Testing
 
     @Test(arguments: 1...6)
     func `each written page has space on the device`(seed: UInt64) throws {
-        defer { remove() }
         var random = SeededGenerator(seed: seed)
         let lease = try open()
         var held: [ReadTransaction] = []
@@ -393,7 +365,6 @@ import Testing
 
     /// The write that uses all of them changes each page of the list of free pages at its end.
     @Test func `a write that uses thousands of short lists of free pages has space`() throws {
-        defer { remove() }
         let lease = try open()
         try put(lease, 0..<2000, count: 300)
         do {

@@ -1,13 +1,15 @@
 import Glibc
 import MemoryAccounts
 import Synchronization
+import TestThreads
 import Testing
 
 @testable import LMDBStorage
 
 /// The bound of the open write, and the notifications before LMDB moves changed pages.
 @Suite struct OpenWriteTests {
-    let path = "/tmp/moonpool-open-write-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    private let folder: TemporaryFolder
+    private var path: String { folder.file("store") }
 
     private static let tables = [TableName("a", .integers), TableName("b", .bytes)]
 
@@ -15,7 +17,7 @@ import Testing
         try EnvironmentRegistry.open(path: path, options: EnvironmentOptions(), tables: Self.tables)
     }
 
-    private func remove() { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
+    init() throws { folder = try TemporaryFolder() }
 
     private static func put(_ write: WriteTransaction, _ key: UInt64, _ count: Int) throws {
         let value = [UInt8](repeating: UInt8(truncatingIfNeeded: key), count: count)
@@ -29,9 +31,17 @@ import Testing
         return try read.handle.statistics(lease.environment.tables[0]).entries
     }
 
+    @Test func `a second write on the same thread is refused`() throws {
+        let lease = try open()
+        let write = try WriteTransaction(lease, durability: .full)
+        #expect(throws: StorageError(.writeInProgress, call: "begin write", file: path)) {
+            _ = try WriteTransaction(lease, durability: .full)
+        }
+        write.abort()
+    }
+
     @Test(arguments: [100, 3000, 60_000])
     func `a write that takes more than its script may fails and is rolled back`(size: Int) throws {
-        defer { remove() }
         try MemoryAccount.$current.withValue(MemoryAccount(limit: 1 << 20)) {
             let lease = try open()
             let first = try WriteTransaction(lease, durability: .full)
@@ -65,7 +75,6 @@ import Testing
     @Test func `a write that changes a few pages often takes only their memory, if it is measured`()
         throws
     {
-        defer { remove() }
         let lease = try open()
         let first = try WriteTransaction(lease, durability: .full)
         for key in UInt64(0)..<20_000 { try Self.put(first, key, 100) }
@@ -87,7 +96,6 @@ import Testing
     }
 
     @Test func `a write that is rolled back in a second environment fails at the limit`() throws {
-        defer { remove() }
         let account = MemoryAccount(limit: 16 << 20)
         let lease = try open()
         let held = try ReadTransaction(lease)
@@ -122,7 +130,6 @@ import Testing
 
     /// LMDB writes pages before the commit when 131,071 have changed.
     @Test func `owners of addresses are notified before LMDB writes pages early`() throws {
-        defer { remove() }
         let lease = try open()
         let table = lease.environment.tables[1]
         let write = try WriteTransaction(lease, durability: .memory)

@@ -6,8 +6,11 @@ import Testing
 
 /// Damaged pages of files that are too large to be verified as a whole when they are opened.
 @Suite struct PageGuardTests {
-    let path = "/tmp/moonpool-pages-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    private let folder: TemporaryFolder
+    private var path: String { folder.file("store") }
     private static let tables = [TableName("numbers", .integers), TableName("names", .bytes)]
+
+    init() throws { folder = try TemporaryFolder() }
 
     private func open() throws -> EnvironmentLease {
         try EnvironmentRegistry.open(
@@ -102,7 +105,6 @@ import Testing
 
     @Test func `a file of medium size is verified when it is changed, not when it is read`() throws
     {
-        defer { remove() }
         try fill(300)
         #expect(Platform.size(of: path) < PageVerifier.largestAtChange)
         do {
@@ -136,7 +138,6 @@ import Testing
     }
 
     @Test func `a valid large file is used without errors`() throws {
-        defer { remove() }
         try fill()
         #expect(Platform.size(of: path) > PageVerifier.largestAtChange)
         #expect(try !open().environment.pages.isComplete)
@@ -148,7 +149,6 @@ import Testing
     func `a damaged page header is an error for every operation`(
         flags: UInt16
     ) throws {
-        defer { remove() }
         for offset in [0, 10, 12, 14] {
             remove()
             let pages = heads(from: try fill()).filter { $0.flags == flags }
@@ -206,7 +206,6 @@ import Testing
     }
 
     @Test func `entries are removed in order, and the others remain`() throws {
-        defer { remove() }
         _ = try fillNumbers()
         let lease = try open()
         #expect(!lease.environment.pages.isComplete)
@@ -235,7 +234,6 @@ import Testing
     @Test func `a search verifies the pages on its way, and reading in order soon verifies all`()
         throws
     {
-        defer { remove() }
         let pages = try fillNumbers()
         let number = Int(pages[pages.count / 2])
         var page = [UInt8](repeating: 0, count: 4096)
@@ -263,7 +261,6 @@ import Testing
     }
 
     @Test func `searches in damaged pages are right or an error`() throws {
-        defer { remove() }
         let pages = try fillNumbers()
         let file = Platform.openDescriptor(path, O_RDWR)
         defer { close(file) }
@@ -309,7 +306,6 @@ import Testing
     @Test func `a verified page in the place of another one is an error`()
         throws
     {
-        defer { remove() }
         let pages = try fillNumbers()
         let file = Platform.openDescriptor(path, O_RDWR)
         defer { close(file) }
@@ -371,7 +367,6 @@ import Testing
 
     @Test(arguments: [false, true])
     func `storing in damaged pages is right or an error`(areLeaves: Bool) throws {
-        defer { remove() }
         let pages = try fillNumbers()
         let file = Platform.openDescriptor(path, O_RDWR)
         defer { close(file) }

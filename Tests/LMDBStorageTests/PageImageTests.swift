@@ -6,10 +6,11 @@ import Testing
 
 /// Pages from LMDB, and pages with inconsistent entries.
 @Suite struct PageImageTests {
-    let path = "/tmp/moonpool-image-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    private let folder: TemporaryFolder
+    private var path: String { folder.file("store") }
     private static let tables = [TableName("names", .bytes)]
 
-    private func remove() { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
+    init() throws { folder = try TemporaryFolder() }
 
     private func open() throws -> EnvironmentLease {
         try EnvironmentRegistry.open(
@@ -53,7 +54,6 @@ import Testing
     }
 
     @Test func `the entries of every page that LMDB writes fill the page`() throws {
-        defer { remove() }
         var random = SeededGenerator(seed: 3)
         for _ in 0..<30 { try change(60, using: &random) }
         for flags in [PageImage.Flags.branch, PageImage.Flags.leaf] {
@@ -77,7 +77,6 @@ import Testing
     func `an entry with a wrong size, offset or order is damage`(
         damage: Damage
     ) throws {
-        defer { remove() }
         var random = SeededGenerator(seed: 4)
         for _ in 0..<10 { try change(80, using: &random) }
         // Now every page is in use.
@@ -118,7 +117,6 @@ import Testing
     }
 
     @Test func `pages that are overwritten during a walk end no process`() throws {
-        defer { remove() }
         var random = SeededGenerator(seed: 11)
         for _ in 0..<30 { try change(60, using: &random) }
         let file = Platform.openDescriptor(path, O_RDWR)

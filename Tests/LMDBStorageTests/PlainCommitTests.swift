@@ -1,11 +1,13 @@
 import Glibc
+import TestThreads
 import Testing
 
 @testable import LMDBStorage
 
 /// Durability of LMDB without a log.
 @Suite struct PlainCommitTests {
-    let path = "/tmp/moonpool-plain-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    private let folder: TemporaryFolder
+    private var path: String { folder.file("store") }
     private static let tables = [TableName("numbers", .integers)]
 
     private func open(isPlain: Bool) throws -> EnvironmentLease {
@@ -13,7 +15,7 @@ import Testing
             path: path, options: EnvironmentOptions(isPlain: isPlain), tables: Self.tables)
     }
 
-    private func remove() { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
+    init() throws { folder = try TemporaryFolder() }
 
     private func commit(
         _ lease: EnvironmentLease, _ number: UInt64, _ durability: Durability
@@ -25,23 +27,10 @@ import Testing
         try write.commit()
     }
 
-    private func numbers(_ lease: EnvironmentLease) throws -> [UInt64] {
-        let read = try ReadTransaction(lease)
-        let cursor = try read.handle.cursor(lease.environment.tables[0])
-        var found: [UInt64] = []
-        var entry = try cursor.first()
-        while let next = entry {
-            found.append(next.integerKey)
-            entry = try cursor.next()
-        }
-        return found
-    }
-
     @Test(arguments: [Durability.full, .async, .memory])
     func `commits survive reopening, without a log`(
         durability: Durability
     ) throws {
-        defer { remove() }
         do {
             let lease = try open(isPlain: true)
             #expect(lease.environment.log == nil)
@@ -55,17 +44,16 @@ import Testing
             }
             dropped.abort()
         }
-        #expect(try numbers(open(isPlain: false)) == Array(1...40))
+        #expect(try keys(open(isPlain: false)) == Array(1...40))
         #expect(try PageVerifier.faults(path: path, atMost: 3) == [])
     }
 
     @Test func `both commit modes can alternate on one file`() throws {
-        defer { remove() }
         for round in UInt64(0)..<6 {
             let lease = try open(isPlain: round % 2 == 1)
             lease.environment.log?.pace.threshold = 0
             for number in 1...10 { try commit(lease, round * 10 + UInt64(number), .full) }
         }
-        #expect(try numbers(open(isPlain: true)) == Array(1...60))
+        #expect(try keys(open(isPlain: true)) == Array(1...60))
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import SystemCalls
+import TestThreads
 import Testing
 
 @testable import LMDBStorage
@@ -20,19 +21,11 @@ extension LogTests {
             case overwrittenByOlderCopy
         }
 
-        let folder = "/tmp/moonpool-changed-\(getpid())-\(UInt64.random(in: 0 ... .max))"
-        private var path: String { folder + "/store" }
+        private let folder: TemporaryFolder
+        private var path: String { folder.file("store") }
         private var log: String { path + "-log" }
 
-        init() throws { try #require(mkdir(folder, 0o700) == 0) }
-
-        private func remove() {
-            for name in (ProcessServices.names(in: folder) ?? []) {
-                unlink("\(folder)/\(name)")
-                rmdir("\(folder)/\(name)")
-            }
-            rmdir(folder)
-        }
+        init() throws { folder = try TemporaryFolder() }
 
         private func open(_ path: String? = nil) throws -> EnvironmentLease {
             let lease = try EnvironmentRegistry.open(
@@ -52,18 +45,6 @@ extension LogTests {
             }
             afterPut()
             try write.commit()
-        }
-
-        private func keys(_ lease: EnvironmentLease) throws -> [UInt64] {
-            let reader = try ReadTransaction(lease)
-            let cursor = try reader.handle.cursor(lease.environment.tables[0])
-            var keys: [UInt64] = []
-            var entry = try cursor.first()
-            while let found = entry {
-                keys.append(found.integerKey)
-                entry = try cursor.next()
-            }
-            return keys
         }
 
         private var marker: LogMarker {
@@ -144,10 +125,7 @@ extension LogTests {
         func `a durable commit after the log was changed survives a power failure`(
             change: Change, isInWrite: Bool
         ) throws {
-            defer {
-                DeviceProbe.remove()
-                remove()
-            }
+            defer { DeviceProbe.remove() }
             let lease = try open()
             let device = try DeviceProbe(lease.environment)
             for key in UInt64(1)...3 { try commit(lease, key) }
@@ -172,10 +150,7 @@ extension LogTests {
         func `asynchronous commits begin a new log soon after the log was changed`(change: Change)
             throws
         {
-            defer {
-                DeviceProbe.remove()
-                remove()
-            }
+            defer { DeviceProbe.remove() }
             let lease = try open()
             let device = try DeviceProbe(lease.environment)
             for key in UInt64(1)...3 { try commit(lease, key, .async) }
@@ -207,10 +182,7 @@ extension LogTests {
 
         @Test(arguments: Change.allCases)
         func `a commit without durability ends a log that was changed`(change: Change) throws {
-            defer {
-                DeviceProbe.remove()
-                remove()
-            }
+            defer { DeviceProbe.remove() }
             let lease = try open()
             let device = try DeviceProbe(lease.environment)
             for key in UInt64(1)...3 { try commit(lease, key) }
@@ -225,10 +197,7 @@ extension LogTests {
         }
 
         @Test func `a log that cannot be created again is replaced by flushed commits`() throws {
-            defer {
-                DeviceProbe.remove()
-                remove()
-            }
+            defer { DeviceProbe.remove() }
             let lease = try open()
             let device = try DeviceProbe(lease.environment)
             for key in UInt64(1)...9 { try commit(lease, key, key < 5 ? .full : .async) }
@@ -245,7 +214,6 @@ extension LogTests {
         func `a write to a data file that was renamed, replaced or deleted is an error`(
             durability: Durability
         ) throws {
-            defer { remove() }
             let lease = try open()
             for key in UInt64(1)...9 { try commit(lease, key, durability) }
             let away = path + ".away"

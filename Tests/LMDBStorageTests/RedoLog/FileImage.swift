@@ -84,3 +84,16 @@ struct Device {
         if !log.bytes.isEmpty { log.write(path + "-log") }
     }
 }
+
+/// The keys of the first table of a file.
+func keys(_ lease: EnvironmentLease) throws -> [UInt64] {
+    let reader = try ReadTransaction(lease)
+    let cursor = try reader.handle.cursor(lease.environment.tables[0])
+    var keys: [UInt64] = []
+    var entry = try cursor.first()
+    while let found = entry {
+        keys.append(found.integerKey)
+        entry = try cursor.next()
+    }
+    return keys
+}

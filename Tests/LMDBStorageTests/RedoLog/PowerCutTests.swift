@@ -12,11 +12,13 @@ import Testing
 extension LogTests {
     /// After a power failure, the file has the content of one commit: the last confirmed commit or a later one.
     @Suite struct PowerCutTests {
-        let folder = "/tmp/moonpool-power-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        private let folder: TemporaryFolder
+
+        init() throws { folder = try TemporaryFolder() }
 
         /// Opens a possible content of the device and compares it.
         private func check(_ world: PowerCutWorld, _ random: inout SeededGenerator) throws {
-            let path = "\(folder)/cut"
+            let path = folder.file("cut")
             defer { for end in ["", "-lock", "-log"] { unlink(path + end) } }
             let (promised, tried) = world.state.withLock { state in
                 state.device.cut(path, &random)
@@ -122,13 +124,8 @@ extension LogTests {
                 getenv("MOONPOOL_SEED").flatMap { UInt64(String(cString: $0)) }
                 ?? UInt64.random(in: 0 ... .max)
             var random = SeededGenerator(seed: seed)
-            mkdir(folder, 0o755)
-            let world = PowerCutWorld("\(folder)/store")
-            defer {
-                PowerCutWorld.removeProbe()
-                for name in ["store", "store-lock", "store-log"] { unlink("\(folder)/\(name)") }
-                rmdir(folder)
-            }
+            let world = PowerCutWorld(folder.file("store"))
+            defer { PowerCutWorld.removeProbe() }
             world.state.withLock { $0.contents[1] = Content() }
             var lease: EnvironmentLease? = try world.open()
             world.state.withLock {
@@ -161,13 +158,8 @@ extension LogTests {
 
         @Test(arguments: [false, true])
         func `a power failure loses no confirmed commit of several threads`(fails: Bool) throws {
-            mkdir(folder, 0o755)
-            let world = PowerCutWorld("\(folder)/store")
-            defer {
-                PowerCutWorld.removeProbe()
-                for name in ["store", "store-lock", "store-log"] { unlink("\(folder)/\(name)") }
-                rmdir(folder)
-            }
+            let world = PowerCutWorld(folder.file("store"))
+            defer { PowerCutWorld.removeProbe() }
             world.state.withLock { $0.contents[1] = Content() }
             let lease = try world.open()
             world.state.withLock {

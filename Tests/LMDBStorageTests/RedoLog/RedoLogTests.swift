@@ -8,7 +8,11 @@ import Testing
 
 extension LogTests {
     @Suite struct RedoLogTests {
-        let path = "/tmp/moonpool-log-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        private let folder: TemporaryFolder
+        private var path: String { folder.file("store") }
+        private var copy: String { path + "-copy" }
+
+        init() throws { folder = try TemporaryFolder() }
 
         private func open(_ path: String? = nil, threshold: Int = 0) throws -> EnvironmentLease {
             let lease = try EnvironmentRegistry.open(
@@ -18,9 +22,7 @@ extension LogTests {
             return lease
         }
 
-        private func remove(_ path: String? = nil) {
-            for end in ["", "-lock", "-log"] { unlink((path ?? self.path) + end) }
-        }
+        private func removeCopy() { for end in ["", "-lock", "-log"] { unlink(copy + end) } }
 
         private func commit(
             _ lease: EnvironmentLease, _ key: UInt64, _ durability: Durability = .full,
@@ -33,38 +35,19 @@ extension LogTests {
             try write.commit()
         }
 
-        private func keys(_ lease: EnvironmentLease) throws -> [UInt64] {
-            let reader = try ReadTransaction(lease)
-            let cursor = try reader.handle.cursor(lease.environment.tables[0])
-            var keys: [UInt64] = []
-            var entry = try cursor.first()
-            while let found = entry {
-                keys.append(found.integerKey)
-                entry = try cursor.next()
-            }
-            return keys
-        }
-
         private func marker(_ path: String? = nil) -> LogMarker {
             let descriptor = Glibc.open(path ?? self.path, O_RDONLY)
             defer { close(descriptor) }
             return (try? LogMarker.read(descriptor)) ?? LogMarker()
         }
 
-        /// Waits until the log has ended after a time without writes.
-        private func waitForEndOfLog() {
-            let deadline = MonotonicClock.nanoseconds + 60_000_000_000
-            while marker().id != 0, MonotonicClock.nanoseconds < deadline { usleep(1_000) }
-        }
-
         /// The content that another machine with the same device reads.
-        private func copy(to copy: String) {
+        private func makeCopy() {
             FileImage(path).write(copy)
             if access(path + "-log", F_OK) == 0 { FileImage(path + "-log").write(copy + "-log") }
         }
 
         @Test func `successive commits create a log, which closing removes`() throws {
-            defer { remove() }
             var lease: EnvironmentLease? = try open(threshold: 2)
             for key in 1...2 { if let lease { try commit(lease, UInt64(key)) } }
             #expect(access(path + "-log", F_OK) != 0)
@@ -79,16 +62,15 @@ extension LogTests {
             #expect(try keys(open()) == Array(1...9))
         }
 
-        @Test func `the log is removed after a time without writes`() throws {
-            defer { remove() }
+        @Test(arguments: [Durability.full, .async])
+        func `the log is removed after a time without writes`(durability: Durability) throws {
             let lease = try open()
-            for key in 1...9 { try commit(lease, UInt64(key)) }
+            for key in 1...9 { try commit(lease, UInt64(key), durability) }
             #expect(marker().id != 0)
-            waitForEndOfLog()
+            let deadline = MonotonicClock.nanoseconds + 60_000_000_000
+            while marker().id != 0, MonotonicClock.nanoseconds < deadline { usleep(1_000) }
             #expect(marker() == LogMarker())
             // A copy at this time is complete without the log.
-            let copy = path + "-copy"
-            defer { remove(copy) }
             FileImage(path).write(copy)
             #expect(try keys(open(copy)) == Array(1...9))
             for key in 10...12 { try commit(lease, UInt64(key)) }
@@ -97,14 +79,9 @@ extension LogTests {
         }
 
         @Test func `a recovery that fails because of the log leaves the file as it was`() throws {
-            let copy = path + "-copy"
-            defer {
-                remove()
-                remove(copy)
-            }
             let lease = try open()
             for key in 1...200 { try commit(lease, UInt64(key), size: 200) }
-            self.copy(to: copy)
+            makeCopy()
             let log = Platform.openDescriptor(copy + "-log", O_RDWR)
             let data = Platform.openDescriptor(copy, O_RDWR)
             defer {
@@ -135,18 +112,13 @@ extension LogTests {
         func `a recovery does not trust the seal of a process that closed the file before`(
             hasTornHeader: Bool
         ) throws {
-            let copy = path + "-copy"
-            defer {
-                remove()
-                remove(copy)
-            }
             let lease = try open()
             for key in 1...50 { try commit(lease, UInt64(key), size: 3000) }
             let data = Platform.openDescriptor(path, O_RDWR)
             defer { close(data) }
             let seal = try #require(try FileSeal.compute(data, isFlushed: true))
             #expect(seal.write(data))
-            self.copy(to: copy)
+            makeCopy()
             let log = Platform.openDescriptor(copy + "-log", O_RDWR)
             defer { close(log) }
             let header = try #require(
@@ -159,7 +131,6 @@ extension LogTests {
         }
 
         @Test func `the version that the log pins does not count as a reader`() throws {
-            defer { remove() }
             let lease = try open()
             for key in 1...30 { try commit(lease, UInt64(key)) }
             #expect(lease.environment.oldestVersion() == nil)
@@ -170,7 +141,6 @@ extension LogTests {
         }
 
         @Test func `pages are reused although a version is open`() throws {
-            defer { remove() }
             let lease = try open()
             for key in 1...8000 { try commit(lease, UInt64(key % 50), .async, size: 200) }
             // A thousand versions with a few pages each can wait for the checkpoint, but not several thousand.
@@ -180,22 +150,16 @@ extension LogTests {
 
         @Test func `a log of another file is not changed`() throws {
             let other = path + "-other"
-            defer {
-                remove()
-                remove(other)
-            }
             let lease = try open()
             for key in 1...9 { try commit(lease, UInt64(key)) }
             let second = try open(other)
             for key in 100...103 { try commit(second, UInt64(key)) }
-            let copy = path + "-copy"
-            defer { remove(copy) }
             // The log belongs to another file. This file has a marker, so it must be valid without a log.
             FileImage(other).write(copy)
             FileImage(path + "-log").write(copy + "-log")
             #expect(try keys(open(copy)) == Array(100...103))
             // The file has no marker, so the log is ignored.
-            remove(copy)
+            removeCopy()
             // The log does not end while a checkpoint is in progress.
             second.environment.log?.checkpointer.finish()
             #expect(second.environment.log?.finishIfUnused() == true)
@@ -208,17 +172,12 @@ extension LogTests {
         }
 
         @Test func `a file without its log is refused unless it is complete`() throws {
-            let copy = path + "-copy"
-            defer {
-                remove()
-                remove(copy)
-            }
             let lease = try open()
             for key in 1...40 { try commit(lease, UInt64(key), size: 900) }
             var image = FileImage(path)
             image.write(copy)
             #expect(try keys(open(copy)) == Array(1...40))
-            remove(copy)
+            removeCopy()
             // Pages that were lost in the power failure.
             for page in 2..<image.bytes.count / 4096 {
                 for index in 0..<4096 { image.bytes[page * 4096 + index] = 0 }
@@ -237,11 +196,6 @@ extension LogTests {
         }
 
         @Test func `a damaged log causes no crash, and the state is that of a commit`() throws {
-            let copy = path + "-copy"
-            defer {
-                remove()
-                remove(copy)
-            }
             let lease = try open()
             lease.environment.log?.usualLag = 20
             lease.environment.log?.hastyLag = 20
@@ -268,7 +222,7 @@ extension LogTests {
                         damaged.bytes[index] = 1
                     }
                 }
-                remove(copy)
+                removeCopy()
                 image.write(copy)
                 damaged.write(copy + "-log")
                 do {
@@ -284,7 +238,6 @@ extension LogTests {
         @Test func `a writer without a log ends the log, and the next writer with one restarts it`()
             throws
         {
-            defer { remove() }
             let lease = try open()
             for key in 1...5 { try commit(lease, UInt64(key)) }
             #expect(marker().id != 0)
@@ -292,19 +245,14 @@ extension LogTests {
             #expect(marker().id == 0)
             for key in 7...12 { try commit(lease, UInt64(key), key % 2 == 0 ? .full : .async) }
             #expect(marker().id != 0)
-            let copy = path + "-copy"
-            defer { remove(copy) }
-            self.copy(to: copy)
+            makeCopy()
             #expect(try keys(open(copy)) == Array(1...12))
         }
 
         @Test func `a commit that the device refuses has no effect, also after a power failure`()
             throws
         {
-            defer {
-                FlushProbe.installed.withLock { $0 = nil }
-                remove()
-            }
+            defer { FlushProbe.installed.withLock { $0 = nil } }
             let lease = try open()
             for key in 1...5 { try commit(lease, UInt64(key)) }
             let this = ThreadIdentity.current.number
@@ -321,22 +269,17 @@ extension LogTests {
             }
             #expect(throws: StorageError.self) { try commit(lease, 6) }
             #expect(try keys(lease) == Array(1...5))
-            let copy = path + "-copy"
-            defer { remove(copy) }
-            self.copy(to: copy)
+            makeCopy()
             #expect(try keys(open(copy)) == Array(1...5))
             for key in 7...9 { try commit(lease, UInt64(key)) }
-            remove(copy)
-            self.copy(to: copy)
+            removeCopy()
+            makeCopy()
             #expect(try keys(open(copy)) == Array(1...5) + Array(7...9))
         }
 
         @Test func `a commit is visible before its flush only while others wait`() throws {
-            defer {
-                // The probe may own the last lease, whose end flushes: it must not end under the lock.
-                _ = FlushProbe.installed.withLock { $0.take() }
-                remove()
-            }
+            // The probe may own the last lease, whose end flushes: it must not end under the lock.
+            defer { _ = FlushProbe.installed.withLock { $0.take() } }
             let lease = try open()
             for key in 1...5 { try commit(lease, UInt64(key)) }
             let before = lease.environment.latestVersion()
@@ -362,13 +305,10 @@ extension LogTests {
         }
 
         @Test func `records that share a flush reach the device in any order`() async throws {
-            let copy = path + "-copy"
             let isReleased = Flag()
             defer {
                 isReleased.set()
                 _ = FlushProbe.installed.withLock { $0.take() }
-                remove()
-                remove(copy)
             }
             let lease = try open()
             for key in 1...5 { try commit(lease, UInt64(key)) }
@@ -399,20 +339,20 @@ extension LogTests {
             }
             #expect(try await eventually { lease.environment.latestVersion() == before + 2 })
             // The device has the second record, and not the first one, for which its writer still waits.
-            try copyWithoutRecord(of: before + 1, to: copy)
+            try copyWithoutRecord(of: before + 1)
             #expect(try keys(open(copy)) == Array(1...5))
-            remove(copy)
+            removeCopy()
             isReleased.set()
             for writer in writers { writer.wait() }
             // The next record follows the flush, so a missing record before it is damage.
             try commit(lease, 8)
-            try copyWithoutRecord(of: before + 1, to: copy)
+            try copyWithoutRecord(of: before + 1)
             let error = #expect(throws: StorageError.self) { try keys(open(copy)) }
             #expect(error?.code == .damaged)
         }
 
-        private func copyWithoutRecord(of version: UInt64, to copy: String) throws {
-            self.copy(to: copy)
+        private func copyWithoutRecord(of version: UInt64) throws {
+            makeCopy()
             var log = FileImage(copy + "-log")
             let offset = try #require(
                 stride(from: LogFile.base, to: log.bytes.count - LogRecord.size, by: 8).first {
@@ -423,61 +363,20 @@ extension LogTests {
             log.write(copy + "-log")
         }
 
-        @Test func `a power failure loses at most the last asynchronous commits`() throws {
-            let copy = path + "-copy"
-            defer {
-                remove()
-                remove(copy)
-            }
-            let lease = try open()
-            var durable = 0
-            for key in 1...60 {
-                try commit(lease, UInt64(key), key % 5 == 0 ? .full : .async)
-                if key % 5 == 0 { durable = key }
-                guard key % RandomSeeds.count(7, of: 3) == 0 else { continue }
-                remove(copy)
-                self.copy(to: copy)
-                let found = try keys(open(copy))
-                #expect((durable...key).contains(found.count))
-                #expect(found == Array(1..<UInt64(found.count + 1)))
-            }
-        }
-
-        @Test func `an asynchronous commit is on the device after the next checkpoint`() throws {
-            let copy = path + "-copy"
-            defer {
-                remove()
-                remove(copy)
-            }
-            let lease = try open()
-            for key in 1...20 { try commit(lease, UInt64(key), .async) }
-            // Without writes, the log ends, and the file is complete without it.
-            waitForEndOfLog()
-            #expect(marker().id == 0)
-            self.copy(to: copy)
-            #expect(try keys(open(copy)) == Array(1...20))
-        }
-
         @Test func `the ring of records wraps around`() throws {
-            let copy = path + "-copy"
-            defer {
-                remove()
-                remove(copy)
-            }
             let lease = try open()
             // The ring has 16 MiB.
             for key in 1...48 {
                 try commit(lease, UInt64(key), size: 400_000)
                 guard key % RandomSeeds.count(16, of: 6) == 0 else { continue }
-                remove(copy)
-                self.copy(to: copy)
+                removeCopy()
+                makeCopy()
                 #expect(try keys(open(copy)) == Array(1...UInt64(key)))
             }
             #expect(FileImage(path + "-log").bytes.count <= LogFile.end)
         }
 
         @Test func `only the owner reads the log of a private file`() throws {
-            defer { remove() }
             let lease = try open()
             chmod(path, 0o600)
             for key in 1...3 { try commit(lease, UInt64(key)) }
