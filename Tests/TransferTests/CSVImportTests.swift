@@ -6,8 +6,7 @@ import Transfer
 @Suite struct CSVImportTests {
     @Test func `the error for an unknown field lists the properties and the remedy`() throws {
         let world = try TransferWorld(["T": ["id": "int primary"]])
-        var options = ImportOptions()
-        options.className = "T"
+        let options = ImportOptions(class: "T")
         #expect(
             message { try world.take("id,color\n1,red\n", as: "a.csv", options) }.contains(
                 "'T' has no property 'color'; it has 'id'; add --map color=PROPERTY"))
@@ -27,8 +26,7 @@ import Transfer
             "12345678-1234-1234-1234-123456789012", "0123456789abcdef01234567", "1.50", "7", "1",
         ]
         let header = "id," + types.indices.map { "p\($0)" }.joined(separator: ",")
-        var options = ImportOptions()
-        options.className = "Other"
+        var options = ImportOptions(class: "Other")
         try world.take("id\n1\n", as: "o.csv", options)
         options.className = "T"
         options.isUpsert = true
@@ -50,8 +48,7 @@ import Transfer
     @Test func `an empty field of a required property is an error, not a zero`() throws {
         for type in ["bool", "int", "double", "string", "date", "decimal"] {
             let world = try TransferWorld(["T": ["id": "int", "v": type]])
-            var options = ImportOptions()
-            options.className = "T"
+            let options = ImportOptions(class: "T")
             #expect(
                 message { try world.take("id,v\n1,\n", as: "a.csv", options) }.contains(
                     "line 2"), "\(type)")
@@ -63,8 +60,7 @@ import Transfer
         throws
     {
         let world = try TransferWorld([:])
-        var options = ImportOptions()
-        options.className = "T"
+        let options = ImportOptions(class: "T")
         let text = "unit price,unit_price,2nd,,Größe,$x\n1,2,3,4,5,6\n"
         try world.take(text, as: "a.csv", options)
         #expect(

@@ -38,9 +38,7 @@ import Transfer
             writer.endRecord()
         }
         let text = String(decoding: writer.bytes, as: UTF8.self)
-        var options = ImportOptions()
-        options.className = "T"
-        let report = try world.take(text, as: "a.csv", options)
+        let report = try world.take(text, as: "a.csv", ImportOptions(class: "T"))
         #expect(report.created == texts.count && report.changed == 0 && report.rejected == 0)
         _ = try Exporter(.results(try world.store.objects("T")), as: .csv).write(
             to: world.path("b.csv"))
@@ -112,8 +110,7 @@ import Transfer
     ])
     func `fields of a column determine its type`(fields: [String], type: String) throws {
         let world = try TransferWorld([:])
-        var options = ImportOptions()
-        options.className = "T"
+        let options = ImportOptions(class: "T")
         try world.take("v,w\n" + fields.map { "\($0),1\n" }.joined(), as: "a.csv", options)
         #expect(try world.types("T")[0] == "v \(type)")
     }
@@ -137,8 +134,7 @@ import Transfer
         // Also after a thousand other rows.
         for fill in [0, 1500] {
             let world = try TransferWorld([:])
-            var options = ImportOptions()
-            options.className = "T"
+            let options = ImportOptions(class: "T")
             let rows = [first] + Array(repeating: first, count: fill) + [second]
             let report = try world.take(rows.joined(separator: "\n"), as: "a.jsonl", options)
             #expect(report.created == rows.count)
@@ -147,8 +143,7 @@ import Transfer
     }
 
     @Test func `options specify types, keep text, and limit the sample`() throws {
-        var options = ImportOptions()
-        options.className = "T"
+        var options = ImportOptions(class: "T")
         options.types = ["zip": "string", "price": "double", "born": "date?"]
         let text = "zip,price,born,n\n12345,1.50,2026-01-01,1\n23456,2,,2\n"
         var world = try TransferWorld([:])
@@ -179,8 +174,7 @@ import Transfer
     }
 
     @Test func `given types allow nil for a missing value, even in the last row`() throws {
-        var options = ImportOptions()
-        options.className = "T"
+        var options = ImportOptions(class: "T")
         options.types = ["id": "int", "name": "string", "age": "int"]
         let rows = (1...500).map { "\($0),n\($0),\($0)\n" }.joined()
         var world = try TransferWorld([:])
@@ -207,10 +201,8 @@ import Transfer
 
     @Test func `a guessed decimal is noted, with the option for doubles`() throws {
         let world = try TransferWorld([:])
-        var options = ImportOptions()
-        options.className = "T"
         let row = #"{"unit price":0.1234567890123456789012}"#
-        let report = try world.take(row, as: "a.jsonl", options)
+        let report = try world.take(row, as: "a.jsonl", ImportOptions(class: "T"))
         #expect(report.notes.count == 1)
         #expect(report.notes.first?.contains("--types 'unit price=double'") == true)
     }
@@ -232,10 +224,8 @@ import Transfer
         fields: [String], note: String
     ) throws {
         let world = try TransferWorld([:])
-        var options = ImportOptions()
-        options.className = "T"
         let report = try world.take(
-            "v\n" + fields.map { $0 + "\n" }.joined(), as: "a.csv", options)
+            "v\n" + fields.map { $0 + "\n" }.joined(), as: "a.csv", ImportOptions(class: "T"))
         #expect(try world.types("T") == ["v string"])
         #expect(report.notes.count == 1)
         #expect(
@@ -246,10 +236,8 @@ import Transfer
     @Test(arguments: [["Ann", "Bob", "42"], ["", "x"], ["x", "y", "1.5", "z"]])
     func `a column that is mostly text has no note`(fields: [String]) throws {
         let world = try TransferWorld([:])
-        var options = ImportOptions()
-        options.className = "T"
         let text = "v,w\n" + fields.map { "\($0),1\n" }.joined()
-        #expect(try world.take(text, as: "a.csv", options).notes == [])
+        #expect(try world.take(text, as: "a.csv", ImportOptions(class: "T")).notes == [])
     }
 
     // MARK: Keys
@@ -267,8 +255,7 @@ import Transfer
     ])
     func `an id that repeats is an ordinary property`(file: String, text: String) throws {
         let world = try TransferWorld([:])
-        var options = ImportOptions()
-        options.className = "T"
+        var options = ImportOptions(class: "T")
         let report = try world.take(text, as: file, options)
         #expect(try world.store.view.schema.require("T").primaryKey == nil)
         #expect(report.created == report.rows && report.created >= 2)
@@ -285,8 +272,7 @@ import Transfer
     @Test func `an id with unique values in any order is the primary key`() throws {
         for ids in [["1", "2", "3"], ["3", "1", "2"], ["7", "6", "8", "9"], ["b", "a"]] {
             let world = try TransferWorld([:])
-            var options = ImportOptions()
-            options.className = "T"
+            let options = ImportOptions(class: "T")
             try world.take("id\n" + ids.joined(separator: "\n"), as: "a.csv", options)
             #expect(try world.store.view.schema.require("T").primaryKey?.name == "id")
         }
@@ -310,8 +296,7 @@ import Transfer
         type: String, text: String
     ) throws {
         let csv = try TransferWorld(["T": ["id": "int", "v": type + "?"]])
-        var options = ImportOptions()
-        options.className = "T"
+        let options = ImportOptions(class: "T")
         let shown = text.contains(",") ? "\"\(text)\"" : text
         let said = message { try csv.take("id,v\n1,\n2,\(shown)\n", as: "a.csv", options) }
         #expect(
@@ -338,8 +323,7 @@ import Transfer
     ) throws {
         for (file, ending) in [("v\n\(text)\n", "csv"), ("{\"v\":\"\(text)\"}\n", "jsonl")] {
             let world = try TransferWorld(["T": ["v": type]])
-            var options = ImportOptions()
-            options.className = "T"
+            var options = ImportOptions(class: "T")
             #expect(
                 message { try world.take(file, as: "a." + ending, options) }.contains(
                     "does not fit exactly"))

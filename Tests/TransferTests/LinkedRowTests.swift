@@ -6,8 +6,7 @@ import Transfer
 /// Nested objects of rows become objects of other classes.
 @Suite struct LinkedRowTests {
     private func options(_ links: [String: String] = ["owner": "Person"]) -> ImportOptions {
-        var options = ImportOptions()
-        options.className = "Dog"
+        var options = ImportOptions(class: "Dog")
         options.links = links
         return options
     }
@@ -161,9 +160,7 @@ import Transfer
             """
         for (name, className) in [("a.geojson", nil), ("a.geojson", "City"), ("a.json", "City")] {
             let world = try TransferWorld([:])
-            var options = ImportOptions()
-            options.className = className
-            let report = try world.take(text, as: name, options)
+            let report = try world.take(text, as: name, ImportOptions(class: className))
             #expect(report.created == 2)
             #expect(
                 try world.types(className ?? "Feature") == [
@@ -183,8 +180,7 @@ import Transfer
         let other = #"{"a":0}"#
         for rows in [[row], [other, row], [row, other]] {
             let world = try TransferWorld([:])
-            var options = ImportOptions()
-            options.className = "T"
+            var options = ImportOptions(class: "T")
             let report = try world.take(rows.joined(separator: "\n"), as: "a.jsonl", options)
             #expect(report.created == rows.count)
             #expect(try world.store.objects("T").filtered("a == 1").count() == 1)
@@ -206,9 +202,7 @@ import Transfer
     ])
     func `objects in mixed values keep members that begin with a dollar`(text: String) throws {
         let world = try TransferWorld(["T": ["v": "mixed"]])
-        var options = ImportOptions()
-        options.className = "T"
-        try world.take("{\"v\":\(text)}", as: "a.jsonl", options)
+        try world.take("{\"v\":\(text)}", as: "a.jsonl", ImportOptions(class: "T"))
         guard case .dictionary(let members) = try world.values("T", "v")[0] else {
             Issue.record("not a map")
             return

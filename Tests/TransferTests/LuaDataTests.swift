@@ -96,14 +96,10 @@ import Transfer
     @Test(arguments: [
         "return { Dog = { {id = 1, name = 'a'}, {id = 2, name = 'b'} }, Person = {} }",
         "return { {id = 1, name = 'a'}, {id = 2, name = 'b'}, };",
-        "local data = {}\nDog {id = 1, name = 'a'}".replacing("local data = {}\n", with: "")
-            + "\nDog {id = 2, name = 'b'}",
     ])
     func `a returned table is imported`(text: String) throws {
         let world = try TransferWorld(Self.dogs)
-        var options = ImportOptions()
-        options.className = "Dog"
-        #expect(try world.take(text, as: "a.lua", options).created == 2)
+        #expect(try world.take(text, as: "a.lua", ImportOptions(class: "Dog")).created == 2)
     }
 
     @Test(arguments: [
@@ -131,9 +127,7 @@ import Transfer
         throws
     {
         let world = try TransferWorld(Self.dogs)
-        var options = ImportOptions()
-        options.className = "Dog"
-        let said = message { try world.take(text, as: "a.lua", options) }
+        let said = message { try world.take(text, as: "a.lua", ImportOptions(class: "Dog")) }
         #expect(said.contains(expected), "\(said)")
         #expect(try world.store.objects("Dog").count() == 0)
     }

@@ -14,8 +14,7 @@ import Transfer
     ]
 
     private func options(_ change: (inout ImportOptions) -> Void) -> ImportOptions {
-        var options = ImportOptions()
-        options.className = "T"
+        var options = ImportOptions(class: "T")
         change(&options)
         return options
     }

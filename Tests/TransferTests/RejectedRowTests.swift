@@ -10,8 +10,7 @@ import Transfer
     ]
 
     private func options(_ world: TransferWorld, _ name: String) -> ImportOptions {
-        var options = ImportOptions()
-        options.className = "T"
+        var options = ImportOptions(class: "T")
         options.rejects = world.path(name)
         return options
     }

@@ -167,8 +167,7 @@ import Transfer
     ])
     func `an object that only resembles a schema is a row`(line: String) throws {
         let world = try TransferWorld(nil)
-        var options = ImportOptions()
-        options.className = "Row"
+        let options = ImportOptions(class: "Row")
         let path = try world.write(line + "\n", to: "rows.jsonl")
         #expect(try Importer(into: world.store, options).read(path, as: .jsonLines).created == 1)
         #expect(world.store.view.schema.classes.map(\.name) == ["Row"])
@@ -189,8 +188,7 @@ import Transfer
         }
         let things = try source.store.objects("Thing")
         _ = try Exporter(.results(things), as: .csv).write(to: source.path("a.csv"))
-        var options = ImportOptions()
-        options.className = "Thing"
+        var options = ImportOptions(class: "Thing")
         options.names = ["part": "", "parts": ""]
         let report = try Importer(into: world.store, options).read(source.path("a.csv"), as: .csv)
         #expect(report.created == 40)
@@ -254,8 +252,7 @@ import Transfer
         _ = try Exporter(.results(world.store.objects("A")), as: .csv, exporting)
             .write(to: path)
         let other = try TransferWorld(["A": types])
-        var options = ImportOptions()
-        options.className = "A"
+        var options = ImportOptions(class: "A")
         options.csv.separator = separator
         #expect(try Importer(into: other.store, options).read(path, as: .csv).created == 5)
         for name in types.keys {

@@ -104,16 +104,6 @@ import Transfer
             _ = try Exporter(.store(store), as: .jsonLines).write(to: world.path(name))
         }
         #expect(try world.text(of: "a.jsonl") == world.text(of: "b.jsonl"))
-        // Exports again over the existing tables.
-        var options = ImportOptions()
-        options.isUpsert = true
-        options.tables = ["Person", "Dog"]
-        try other.store.write {
-            let rex = try #require(try other.store.object("Dog", primaryKey: .int(1)))
-            try rex.set("name", .string("changed"))
-        }
-        options.names = ["toys": ""]
-        #expect(try world.values("Dog", "name") == [.string("Rex"), .string("Max")])
     }
 
     @Test func `rules become constraints that accept every stored value`() throws {

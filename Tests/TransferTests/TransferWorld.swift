@@ -1,36 +1,23 @@
 import DataFormats
 import Glibc
 import ObjectStore
+import TestThreads
 import Testing
 import Transfer
 
 /// An in-memory store and a folder for files, for one test.
 final class TransferWorld {
     let store: Store
-    let folder: String
+    private let temporary: TemporaryFolder
+    var folder: String { temporary.path }
 
     init(_ classes: [String: [String: String]]? = nil) throws {
-        var template = Array("/tmp/moonpool-test-XXXXXX".utf8CString)
-        folder = template.withUnsafeMutableBufferPointer {
-            String(cString: mkdtemp($0.baseAddress!))
-        }
+        temporary = try TemporaryFolder()
         let name = "transfer-\(UUIDValue.random())"
         store = try Store(
             StoreConfiguration(
                 .memory(name), schema: try classes.map(Self.schema)),
             scheduler: StillScheduler())
-    }
-
-    deinit {
-        guard let directory = opendir(folder) else { return }
-        while let entry = readdir(directory) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            unlink("\(folder)/\(name)")
-        }
-        closedir(directory)
-        rmdir(folder)
     }
 
     private static func schema(_ classes: [String: [String: String]]) throws -> [ClassSchema] {
@@ -43,7 +30,7 @@ final class TransferWorld {
         }
     }
 
-    func path(_ name: String) -> String { "\(folder)/\(name)" }
+    func path(_ name: String) -> String { temporary.file(name) }
 
     func write(_ text: String, to name: String) throws -> String {
         let file = try FileWriter(path(name))
@@ -112,6 +99,14 @@ final class TransferWorld {
     func values(_ className: String, _ property: String) throws -> [Value] {
         let results = try store.objects(className)
         return try (0..<results.count()).map { try results.object(at: $0).value(property) }
+    }
+}
+
+extension ImportOptions {
+    /// Creates options for rows of one class.
+    init(class name: String) {
+        self.init()
+        className = name
     }
 }
 
