@@ -21,7 +21,7 @@ import Transfer
     func `a replay of all commits, or from a snapshot, creates a store with the same export`(
         seed: Int, hasSnapshot: Bool
     ) throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let source = try world.open(
             "source", ReplicationWorld.schema(RandomCommits.schema), scheduler: TestThread())
         var commits = RandomCommits(seed: UInt64(seed))
@@ -42,7 +42,7 @@ import Transfer
     }
 
     @Test func `links to objects of later lines do not change the order of the rows`() throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let path = world.folder + "/changes.jsonl"
         try ReplicationWorld.write(
             """
@@ -72,7 +72,7 @@ import Transfer
 
     @Test func `objects without primary key keep their numbers, unless these are far apart`() throws
     {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let path = world.folder + "/changes.jsonl"
         func replay(_ numbers: [Int64]) throws -> [Int64] {
             var text = "{\"$changes\":1,\"version\":1,\"schema\":{\"Toy\":{\"name\":\"string\"}}}\n"

@@ -11,9 +11,15 @@ import Transfer
 /// The members of a cluster as threads of this process.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
 struct ClusterTests {
-    private let world = ReplicationWorld()
+    private let server: NatsServer
+    private let world: ReplicationWorld
 
-    private func member(_ name: String, _ server: NatsServer) throws -> ReplicationTask {
+    init() throws {
+        server = try NatsServer()
+        world = try ReplicationWorld()
+    }
+
+    private func member(_ name: String) throws -> ReplicationTask {
         var options = ClusterMember.Options()
         options.name = name
         // A busy machine renews it in time.
@@ -41,16 +47,15 @@ struct ClusterTests {
     }
 
     @Test func `a member refuses writes without the lease, until it is detached`() throws {
-        let server = try NatsServer()
         try make("a")
         let refused = { message { try add(1, "a") } }
-        let writer = try member("a", server)
+        let writer = try member("a")
         try wait(writer) { $0.isWriter }
         try add(1, "a")
         writer.stop()
         #expect(refused().contains("the lease of"))
         // A new member follows, and takes the lease that was released.
-        let second = try member("b", server)
+        let second = try member("b")
         try wait(second) { $0.isWriter }
         try add(2, "b")
         second.stop()
@@ -61,7 +66,6 @@ struct ClusterTests {
     }
 
     @Test func `commits from before a lease have the number of the lease before`() throws {
-        let server = try NatsServer()
         try make("a")
         try world.publish("a", server.address) { $0.lease = 5 }
         try add(1, "a", isReplicating: true)
@@ -95,11 +99,10 @@ struct ClusterTests {
     }
 
     @Test func `a member that joins with an empty store holds no old version`() throws {
-        let server = try NatsServer()
         try make("a")
-        let writer = try member("a", server)
+        let writer = try member("a")
         try wait(writer) { $0.isWriter }
-        let second = try member("b", server)
+        let second = try member("b")
         try wait(second) { $0.version > 0 && $0.lag == 0 }
         for id in 1...3 { try add(id, "a") }
         try wait(second) { $0.commits >= 4 && $0.lag == 0 }
@@ -111,11 +114,10 @@ struct ClusterTests {
     }
 
     @Test func `commits after a change of the schema are kept as a copy of the store`() throws {
-        let server = try NatsServer()
         try make("a")
-        let first = try member("a", server)
+        let first = try member("a")
         try wait(first) { $0.isWriter }
-        let second = try member("b", server)
+        let second = try member("b")
         try wait(second) { $0.version > 0 && $0.lag == 0 }
         first.stop()
         try wait(second) { $0.isWriter }
@@ -127,7 +129,7 @@ struct ClusterTests {
         changed.close()
         try add(7, "a", isReplicating: true)
         try add(8, "b")
-        let returned = try member("a", server)
+        let returned = try member("a")
         try wait(returned) { $0.commits > 0 && $0.lag == 0 && $0.isConnected && !$0.lost.isEmpty }
         try #require(returned.waitForEnd(atMost: .seconds(60)))
         #expect(try world.export("a") == world.export("b"))
@@ -141,7 +143,6 @@ struct ClusterTests {
     }
 
     @Test func `a writer that was killed in its first snapshot publishes it again`() throws {
-        let server = try NatsServer()
         try make("a")
         try add(1, "a")
         let store = try world.open("a")
@@ -159,8 +160,8 @@ struct ClusterTests {
             ], Array("{\"$replica\":1,".utf8))
         try stream.connection.flush()
         store.close()
-        let second = try member("b", server)
-        let first = try member("a", server)
+        let second = try member("b")
+        let first = try member("a")
         try wait(first) { $0.isWriter }
         try wait(second) { $0.version > 0 && $0.lag == 0 }
         #expect(try world.export("a") == world.export("b"))
@@ -168,11 +169,10 @@ struct ClusterTests {
     }
 
     @Test func `a new member has the commits of the stream before it becomes the writer`() throws {
-        let server = try NatsServer()
         try make("a")
         try add(1, "a")
         try world.publish("a", server.address)
-        let task = try member("b", server)
+        let task = try member("b")
         try wait(task) { $0.isWriter || $0.hasFailed }
         #expect(task.status.snapshot.isWriter)
         task.stop()
@@ -180,12 +180,11 @@ struct ClusterTests {
     }
 
     @Test func `a store with other data is refused by a cluster, and can be written`() throws {
-        let server = try NatsServer()
         try make("a")
         try world.publish("a", server.address)
         try make("b")
         try add(1, "b")
-        let task = try member("b", server)
+        let task = try member("b")
         try wait(task) { $0.hasFailed }
         #expect(
             task.status.snapshot.lastError?.message.contains("moonpool follow … --rebuild") == true)
@@ -194,7 +193,6 @@ struct ClusterTests {
     }
 
     @Test func `the number of a lease grows after the values of the bucket have ended`() throws {
-        let server = try NatsServer()
         func take() throws -> UInt64 {
             let status = ReplicationStatus()
             let lease = WriterLease(
@@ -216,7 +214,6 @@ struct ClusterTests {
     }
 
     @Test func `the member that is furthest takes the lease, and then the next one`() throws {
-        let server = try NatsServer()
         let positions: [(String, UInt64)] = [("x", 5), ("y", 9), ("z", 7)]
         let members = positions.map { name, sequence in
             let status = ReplicationStatus()

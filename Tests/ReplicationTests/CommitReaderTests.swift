@@ -37,7 +37,7 @@ import Transfer
     func `a copy shows each version of the source, and the file is unchanged`(
         seed: Int, withUndo: Bool
     ) throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let source = try world.open("source", ReplicationWorld.schema(RandomCommits.schema))
         let copy = try world.open("copy")
         let reader = CommitReader(source)
@@ -80,7 +80,7 @@ import Transfer
     }
 
     @Test func `commits up to a schema change are combined, and later ones are not`() throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let source = try world.open("source", ReplicationWorld.schema(["Dog": ["n": "int"]]))
         let reader = CommitReader(source)
         func add() throws {
@@ -102,7 +102,7 @@ import Transfer
     }
 
     @Test func `a history that does not reach back is reported`() throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let source = try world.open("source", ReplicationWorld.schema(["Dog": ["n": "int"]]))
         let start = source.version
         for _ in 0..<300 {
@@ -115,7 +115,7 @@ import Transfer
     }
 
     @Test func `commits are read while another thread writes`() throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let source = try world.open(
             "source", ReplicationWorld.schema(["Dog": ["id": "int primary", "tags": "string[]"]]))
         let copy = try world.open("copy")
@@ -150,17 +150,7 @@ import Transfer
             source.fileMayHaveChanged()
             try source.refresh()
             guard source.version > position else { continue }
-            var found: [Lines] = []
-            _ = try reader.forEachNewestFirst(after: position) { commit in
-                var parts: [[UInt8]] = []
-                var lines = ReplicationLines { parts.append($0) }
-                parts.append(
-                    try lines.commit(
-                        commit.change, since: commit.since, catalog: source.schemaCatalog(),
-                        known: nil))
-                found.append((commit.since, commit.version, parts))
-            }
-            for commit in found.reversed() {
+            for commit in try commits(source, reader, after: position) {
                 #expect(commit.since == position)
                 position = commit.version
                 try ReplicationWorld.apply(commit.parts, to: copy)

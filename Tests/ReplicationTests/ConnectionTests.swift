@@ -20,7 +20,7 @@ struct ConnectionTests {
     ) throws {
         var servers = NatsOptions(address)
         change(&servers)
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let stream = "zoo-\(UUIDValue.random())"
         try store(world)
         var publishing = Publisher.Options()
@@ -115,7 +115,7 @@ struct ConnectionTests {
     }
 
     @Test func `passwords and tokens are read from files at each connection`() throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let file = world.folder + "/secret"
         let users = try NatsServer("authorization { user: ann, password: secret }")
         let options: (inout NatsOptions) -> Void = {
@@ -171,7 +171,7 @@ struct ConnectionTests {
 
     @Test func `a wrong password ends a publisher that retries other failures`() throws {
         let server = try NatsServer("authorization { user: ann, password: secret }")
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         try store(world)
         let task = try ReplicationTask(
             NatsJob.publish(
@@ -186,7 +186,7 @@ struct ConnectionTests {
 
     @Test func `publisher and follower connect again, and nothing is lost`() throws {
         let server = try NatsServer()
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         try store(world)
         let servers = NatsOptions(server.address)
         let publishing = try ReplicationTask(
@@ -226,7 +226,7 @@ struct ConnectionTests {
     }
 
     @Test func `stopping does not wait for the next attempt to connect`() throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         try store(world)
         let task = try ReplicationTask(
             NatsJob.publish(NatsOptions("nats://127.0.0.1:1"), stream: "zoo"), world.path("a"))

@@ -55,7 +55,7 @@ struct PostgresPublisherTests {
     @Test(arguments: 0..<3)
     func `tables that are published in steps have the rows of an export`(seed: Int) throws {
         let database = try PostgresWorld()
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let store = try world.open("a", ReplicationWorld.schema(RandomCommits.schema))
         var commits = RandomCommits(seed: UInt64(seed))
         for _ in 0..<10 { try commits.commit(store) }
@@ -78,7 +78,7 @@ struct PostgresPublisherTests {
 
     @Test func `a running publisher writes each commit`() throws {
         let database = try PostgresWorld()
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let store = try world.open("a", ReplicationWorld.schema(RandomCommits.schema))
         let task = try ReplicationTask(DatabaseJob(database.address), world.path("a"))
         var commits = RandomCommits(seed: 9)
@@ -92,7 +92,7 @@ struct PostgresPublisherTests {
 
     @Test func `a deleted history or a new schema writes all objects again`() throws {
         let database = try PostgresWorld()
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let store = try world.open(
             "a", ReplicationWorld.schema(["Dog": ["id": "int primary"], "Cat": ["n": "int"]]))
         _ = try publish(world, "a", database)
@@ -111,7 +111,7 @@ struct PostgresPublisherTests {
 
     @Test func `other tables, other stores and older copies are refused`() throws {
         let database = try PostgresWorld("CREATE TABLE \"Dog\" (id integer)")
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let store = try world.open("a", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
         #expect(
             message { _ = try publish(world, "a", database) }.contains(
@@ -142,7 +142,7 @@ struct PostgresPublisherTests {
 
     @Test func `a copy from before the first step can be adopted`() throws {
         let database = try PostgresWorld()
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let store = try world.open("a", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
         try store.backup(to: world.path("copy"))
         _ = try publish(world, "a", database)
@@ -158,7 +158,7 @@ struct PostgresPublisherTests {
 
     @Test func `a value that PostgreSQL cannot hold stops the publisher with the row`() throws {
         let database = try PostgresWorld()
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let store = try world.open(
             "a", ReplicationWorld.schema(["Dog": ["id": "int primary", "name": "string"]]))
         _ = try publish(world, "a", database)

@@ -22,7 +22,7 @@ import Transfer
 
     @Test(arguments: RandomSeeds.sample(2, of: 0..<6))
     func `a copy that follows random commits has the same export`(seed: Int) throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let source = try world.open("source", ReplicationWorld.schema(RandomCommits.schema))
         let copy = try world.open("copy")
         var commits = RandomCommits(seed: UInt64(seed))
@@ -47,7 +47,7 @@ import Transfer
     }
 
     @Test func `renamed, new and removed properties and classes are replicated`() throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let source = try world.open(
             "source",
             ReplicationWorld.schema([
@@ -87,7 +87,7 @@ import Transfer
     }
 
     @Test func `a new optional property has lines for the objects with a value`() throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let source = try world.open(
             "source", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
         let copy = try world.open("copy")
@@ -113,7 +113,7 @@ import Transfer
     }
 
     @Test func `skipped and reused keys are the same in a copy`() throws {
-        let world = ReplicationWorld()
+        let world = try ReplicationWorld()
         let source = try world.open("source", ReplicationWorld.schema(["Dog": ["n": "int"]]))
         let copy = try world.open("copy")
         try source.write {

@@ -12,7 +12,15 @@ import Transfer
 /// Stores that are published to a NATS server and followed from it.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
 struct ReplicationTests {
-    private func make(_ world: ReplicationWorld, _ dogs: Int, _ name: String = "a") throws {
+    private let server: NatsServer
+    private let world: ReplicationWorld
+
+    init() throws {
+        server = try NatsServer()
+        world = try ReplicationWorld()
+    }
+
+    private func make(_ dogs: Int, _ name: String = "a") throws {
         let store = try world.open(
             name, ReplicationWorld.schema(["Dog": ["id": "int primary", "name": "string"]]))
         defer { store.close() }
@@ -26,46 +34,46 @@ struct ReplicationTests {
         }
     }
 
-    private func add(_ ids: Range<Int>, _ name: String, _ world: ReplicationWorld) throws {
+    private func add(_ ids: Range<Int>, _ name: String) throws {
         let store = try world.open(name)
         defer { store.close() }
         for id in ids { try add(id, store) }
     }
 
-    @Test func `a follower equals its publisher after restarts`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 3)
+    @Test func `a follower equals its publisher after restarts and a compaction`() throws {
+        try make(3)
         try world.publish("a", server.address)
-        try world.follow("b", server.address)
+        let start = try world.follow("b", server.address)
         #expect(try world.export("b") == world.export("a"))
         for round in 0..<4 {
-            try add(10 * round + 10..<10 * round + 15, "a", world)
+            // Each commit is a message, although the publisher is not running.
+            try add(10 * round + 10..<10 * round + 15, "a")
             if round == 2 {
                 server.stop()
                 try server.start()
             }
             try world.publish("a", server.address)
             try world.publish("a", server.address)
-            try world.follow("b", server.address)
+            let end = try world.follow("b", server.address)
+            #expect(end.commits == 5)
+            #expect(round > 0 || end.sequence == start.sequence + 5)
             #expect(try world.export("b") == world.export("a"))
+            if round == 2 { _ = try StoreFiles.compact(world.path("a")) }
         }
         try world.follow("c", server.address)
         #expect(try world.export("c") == world.export("a"))
     }
 
     @Test func `a follower refuses other writes until it is detached`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 1)
+        try make(1)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
         #expect(
-            message { try add(7..<8, "b", world) }.contains(
+            message { try add(7..<8, "b") }.contains(
                 "follows a stream and cannot be written"))
         #expect(message { try world.publish("b", server.address) }.contains("--promote"))
         try ReplicationRecord.detach(world.path("b"))
-        try add(7..<8, "b", world)
+        try add(7..<8, "b")
         #expect(
             message { try world.follow("b", server.address) }.contains(
                 "has data and does not follow a stream"))
@@ -74,17 +82,15 @@ struct ReplicationTests {
     }
 
     @Test func `a promoted follower publishes, and the old publisher stops`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 5)
+        try make(5)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
         try world.follow("c", server.address)
         try world.publish("b", server.address) { $0.takeover = .promotion }
         #expect(message { try world.publish("a", server.address) }.contains(Self.refused))
-        try add(50..<53, "b", world)
+        try add(50..<53, "b")
         try world.publish("b", server.address)
-        try add(60..<61, "a", world)
+        try add(60..<61, "a")
         #expect(message { try world.publish("a", server.address) }.contains(Self.refused))
         let snapshot = try world.follow("c", server.address)
         #expect(snapshot.commits == 4)
@@ -97,9 +103,7 @@ struct ReplicationTests {
     }
 
     @Test func `a late message of the old publisher does not fit after a promotion`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 2)
+        try make(2)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
         let relay = Relay(to: server.port)
@@ -122,12 +126,12 @@ struct ReplicationTests {
         relay.setCut(true)
         // Several messages are under way when the other store becomes the publisher.
         let before = status.snapshot.commits
-        for id in 10..<15 { try add(id..<id + 1, "a", world) }
+        for id in 10..<15 { try add(id..<id + 1, "a") }
         #expect(status.wait(atMost: .seconds(20)) { $0.commits == before + 5 })
         try world.publish("b", server.address) { $0.takeover = .promotion }
         relay.setCut(false)
         #expect(status.wait(atMost: .seconds(20)) { $0.hasEnded || $0.lastError != nil })
-        try add(20..<22, "b", world)
+        try add(20..<22, "b")
         try world.publish("b", server.address)
         let copy = try world.follow("c", server.address)
         #expect(copy.skipped == 0)
@@ -140,32 +144,30 @@ struct ReplicationTests {
     private static let refused = "that the store does not have"
 
     @Test func `a store that went back is refused, and can be adopted`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 2)
+        try make(2)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
         let store = try world.open("a")
         try store.backup(to: world.path("copy"))
         store.close()
         // A copy with the last commit of the stream continues it.
-        try add(10..<12, "copy", world)
+        try add(10..<12, "copy")
         try world.publish("copy", server.address)
         try world.follow("b", server.address)
         #expect(try world.export("b") == world.export("copy"))
         // The original lacks these commits, with a lower, the same and a higher version.
         for id in 20..<24 {
             #expect(message { try world.publish("a", server.address) }.contains(Self.refused))
-            try add(id..<id + 1, "a", world)
+            try add(id..<id + 1, "a")
         }
         // The history is no longer long enough to contain the commits of the stream.
-        try add(1000..<1300, "a", world)
+        try add(1000..<1300, "a")
         #expect(message { try world.publish("a", server.address) }.contains(Self.refused))
         let before = try world.export("b")
         try world.follow("b", server.address)
         #expect(try world.export("b") == before)
         try world.publish("a", server.address) { $0.takeover = .adoption }
-        try add(30..<31, "a", world)
+        try add(30..<31, "a")
         try world.publish("a", server.address)
         #expect(message { try world.publish("copy", server.address) }.contains(Self.refused))
         try world.follow("b", server.address)
@@ -173,15 +175,13 @@ struct ReplicationTests {
     }
 
     @Test func `a copy from before the first commit of the stream can be adopted`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 2)
+        try make(2)
         let store = try world.open("a")
         try store.backup(to: world.path("copy"))
         store.close()
         try world.publish("a", server.address)
         try world.follow("b", server.address)
-        try add(30..<32, "copy", world)
+        try add(30..<32, "copy")
         let refused = "contains the commits of another store"
         let advice = message { try world.publish("copy", server.address) }
         #expect(advice.contains(refused) && advice.contains("--adopt"))
@@ -189,36 +189,34 @@ struct ReplicationTests {
         try world.follow("b", server.address)
         #expect(try world.export("b") == world.export("copy"))
         // A store that has another stream keeps it.
-        try make(world, 1, "other")
+        try make(1, "other")
         try world.publish("other", server.address, stream: "other")
         let refusal = message {
             try world.publish("other", server.address) { $0.takeover = .adoption }
         }
         #expect(refusal.contains(refused) && !refusal.contains("--adopt"))
-        try add(1..<2, "other", world)
+        try add(1..<2, "other")
         try world.publish("other", server.address, stream: "other")
     }
 
     @Test func `a promotion that the stream has not accepted changes nothing`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 2)
+        try make(2)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
-        try add(10..<12, "a", world)
+        try add(10..<12, "a")
         try world.publish("a", server.address)
         let isLate = message {
             try world.publish("b", server.address) { $0.takeover = .promotion }
         }
         #expect(isLate.contains("follow it to its end first"))
-        #expect(message { try add(7..<8, "b", world) }.contains("follows a stream"))
+        #expect(message { try add(7..<8, "b") }.contains("follows a stream"))
         try world.follow("b", server.address)
         server.stop()
         let isCutOff = message {
             try world.publish("b", server.address) { $0.takeover = .promotion }
         }
         #expect(isCutOff.contains("cannot connect"))
-        #expect(message { try add(7..<8, "b", world) }.contains("follows a stream"))
+        #expect(message { try add(7..<8, "b") }.contains("follows a stream"))
         try server.start()
         // The process ends after the stream has accepted the promotion: the copy has lost the commit that follows.
         let store = try world.open("b")
@@ -231,30 +229,15 @@ struct ReplicationTests {
         #expect(isBehind.contains("follow it to its end first"))
         try world.follow("copy", server.address)
         try world.publish("copy", server.address) { $0.takeover = .promotion }
-        try add(20..<22, "copy", world)
+        try add(20..<22, "copy")
         try world.publish("copy", server.address)
         #expect(message { try world.publish("b", server.address) }.contains(Self.refused))
         try world.follow("c", server.address)
         #expect(try world.export("c") == world.export("copy"))
     }
 
-    @Test func `a compacted store continues to publish`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 5)
-        try world.publish("a", server.address)
-        try world.follow("b", server.address)
-        _ = try StoreFiles.compact(world.path("a"))
-        try add(10..<12, "a", world)
-        try world.publish("a", server.address)
-        #expect(try world.follow("b", server.address).commits == 2)
-        #expect(try world.export("b") == world.export("a"))
-    }
-
     @Test func `a failed rebuild keeps the old store`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 2)
+        try make(2)
         try world.publish("a", server.address)
         let other = try world.open("b", ReplicationWorld.schema(["Cat": ["n": "int"]]))
         try other.write { try other.create("Cat", .dictionary(["n": .int(1)])) }
@@ -278,38 +261,8 @@ struct ReplicationTests {
         #expect(try world.export("b") == world.export("a"))
     }
 
-    @Test func `another store is refused`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 2)
-        try world.publish("a", server.address)
-        let other = try world.open("other", ReplicationWorld.schema(["Cat": ["n": "int"]]))
-        other.close()
-        #expect(
-            message { try world.publish("other", server.address) }.contains(
-                "contains the commits of another store"))
-    }
-
-    @Test func `each commit is a message, even if the publisher was not running`()
-        throws
-    {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 2)
-        try world.publish("a", server.address)
-        let start = try world.follow("b", server.address)
-        try add(100..<160, "a", world)
-        try world.publish("a", server.address)
-        let end = try world.follow("b", server.address)
-        #expect(end.commits == 60)
-        #expect(end.sequence == start.sequence + 60)
-        #expect(try world.export("b") == world.export("a"))
-    }
-
     @Test func `large commits are split and applied together`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 0)
+        try make(0)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
         let store = try world.open("a")
@@ -332,19 +285,17 @@ struct ReplicationTests {
     }
 
     @Test func `a snapshot replaces a deleted history`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 2)
+        try make(2)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
         // More commits than the history contains; the file keeps their identities.
-        try add(100..<700, "a", world)
+        try add(100..<700, "a")
         try world.publish("a", server.address)
         try world.follow("b", server.address)
         #expect(try world.export("b") == world.export("a"))
         // Frequent snapshots remove the messages before them.
         for round in 0..<3 {
-            try add(1000 + round * 10..<1005 + round * 10, "a", world)
+            try add(1000 + round * 10..<1005 + round * 10, "a")
             try world.publish("a", server.address) { $0.snapshotInterval = 0 }
         }
         try world.follow("c", server.address)
@@ -354,51 +305,38 @@ struct ReplicationTests {
     }
 
     /// Sends a request to the JetStream API.
-    private func ask(_ server: NatsServer, _ subject: String, _ body: String) throws {
-        let client = NatsRequestClient(NatsOptions(server.address))
-        defer { client.close() }
-        let answer = Mutex<Result<[UInt8], RequestError>?>(nil)
-        let isAnswered = Flag()
-        try client.send("$JS.API.\(subject)", body: Array(body.utf8), within: .seconds(60)) {
-            result in
-            answer.withLock { $0 = result }
-            isAnswered.set()
-        }
-        let deadline = ContinuousClock.now + .seconds(60)
-        while !isAnswered.isSet, ContinuousClock.now < deadline { usleep(1000) }
-        let text = String(decoding: try #require(answer.withLock { $0 }).get(), as: UTF8.self)
+    private func ask(_ subject: String, _ body: String) throws {
+        let connection = try NatsConnection(NatsOptions(server.address))
+        let answer = try connection.request("$JS.API.\(subject)", body, within: .seconds(60))
+        let text = String(decoding: answer, as: UTF8.self)
         try #require(text.contains("\"success\":true"), "\(text)")
     }
 
     @Test func `a follower loads the newest snapshot of a stream that has lost messages`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 2)
+        try make(2)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
-        try add(10..<13, "a", world)
+        try add(10..<13, "a")
         try world.publish("a", server.address)
         // The snapshot is message 1, and the commits are 2 to 4.
-        try ask(server, "STREAM.MSG.DELETE.zoo", "{\"seq\":2}")
+        try ask("STREAM.MSG.DELETE.zoo", "{\"seq\":2}")
         #expect(
             message { try world.follow("b", server.address) }.contains("of another history"))
-        try add(20..<22, "a", world)
+        try add(20..<22, "a")
         try world.publish("a", server.address) { $0.snapshotInterval = 0 }
         try world.follow("b", server.address)
         #expect(try world.export("b") == world.export("a"))
     }
 
     @Test func `a follower continues with a stream that its publisher has created again`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
-        try make(world, 2)
+        try make(2)
         try world.publish("a", server.address)
-        try add(10..<13, "a", world)
+        try add(10..<13, "a")
         try world.publish("a", server.address)
         try world.follow("b", server.address)
-        try ask(server, "STREAM.DELETE.zoo", "")
+        try ask("STREAM.DELETE.zoo", "")
         #expect(message { try world.follow("b", server.address) }.contains("does not exist"))
-        try add(20..<22, "a", world)
+        try add(20..<22, "a")
         try world.publish("a", server.address)
         // The last message belongs to neither store.
         let connection = try NatsConnection(NatsOptions(server.address))
@@ -411,8 +349,6 @@ struct ReplicationTests {
     }
 
     @Test func `random commits arrive with every way of publishing`() throws {
-        let server = try NatsServer()
-        let world = ReplicationWorld()
         let store = try world.open("a", ReplicationWorld.schema(RandomCommits.schema))
         var commits = RandomCommits(seed: 42)
         for round in 0..<RandomSeeds.count(8, of: 12) {
@@ -427,8 +363,7 @@ struct ReplicationTests {
     }
 
     @Test func `an unreachable server is an error with fail-fast`() throws {
-        let world = ReplicationWorld()
-        try make(world, 1)
+        try make(1)
         let address = "nats://user:secret@127.0.0.1:1"
         let reason = message { try world.publish("a", address) }
         #expect(

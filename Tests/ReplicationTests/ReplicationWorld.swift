@@ -8,26 +8,10 @@ import Transfer
 
 /// A folder with stores that are written, published and followed.
 final class ReplicationWorld {
-    let folder: String
+    private let temporary: TemporaryFolder
+    var folder: String { temporary.path }
 
-    init() {
-        var template = Array("/tmp/moonpool-replica-XXXXXX".utf8CString)
-        folder = template.withUnsafeMutableBufferPointer {
-            String(cString: mkdtemp($0.baseAddress!))
-        }
-    }
-
-    deinit {
-        guard let directory = opendir(folder) else { return }
-        while let entry = readdir(directory) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            unlink("\(folder)/\(name)")
-        }
-        closedir(directory)
-        rmdir(folder)
-    }
+    init() throws { temporary = try TemporaryFolder() }
 
     func path(_ name: String) -> String { "\(folder)/\(name).moonpool" }
 

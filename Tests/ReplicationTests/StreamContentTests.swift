@@ -10,9 +10,12 @@ import Testing
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
 struct StreamContentTests {
     private let server: NatsServer
-    private let world = ReplicationWorld()
+    private let world: ReplicationWorld
 
-    init() throws { server = try NatsServer() }
+    init() throws {
+        server = try NatsServer()
+        world = try ReplicationWorld()
+    }
 
     private static let dogs = [
         "Dog": ["id": "int primary", "name": "string"],
