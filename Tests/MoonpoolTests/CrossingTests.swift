@@ -160,23 +160,6 @@ import Testing
         #expect(code == .wrongThread)
     }
 
-    @Test func `commits of another process arrive in a sequence`() async throws {
-        let folder = try TemporaryFolder()
-        let path = "\(folder.path)/books.moonpool"
-        let reader = Follower(path)
-        let following = Task { try await reader.follow() }
-        #expect(try await eventually { await reader.counts == [0] })
-        await #expect(processExitsWith: .success) { [path = path as String] in
-            let store = try Store(
-                .file(path), models: Book.self, Author.self, Shelf.self, on: nil)
-            try store.writeNow { tx in try tx.insert(Book(isbn: 1)) }
-            store.close()
-        }
-        #expect(try await eventually { await reader.counts == [0, 1] })
-        following.cancel()
-        try await following.value
-    }
-
     @Test func `lists, sets and maps are sequences of changes`() async throws {
         let store = try open(.memory("collections"))
         defer { store.close() }
@@ -247,18 +230,5 @@ private actor Worker {
         _ = try? store.refresh()
         let escaped = Escaped(store)
         return await Task.detached { escaped.refreshCode() }.value
-    }
-}
-
-private actor Follower {
-    private let path: String
-    private(set) var counts: [Int] = []
-    init(_ path: String) { self.path = path }
-
-    func follow() async throws {
-        let store = try await Store.open(
-            .file(path), models: Book.self, Author.self, Shelf.self)
-        defer { store.close() }
-        for try await change in store.all(Book.self).changes() { counts.append(change.rows.count) }
     }
 }
