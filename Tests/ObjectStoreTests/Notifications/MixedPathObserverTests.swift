@@ -15,7 +15,12 @@ import Testing
                         Property("n", .int, isOptional: true),
                         Property("z", .object, target: "Dog"),
                     ]),
-                ClassSchema("Cat", [Property("n", .double), Property("any", .mixed)]),
+                ClassSchema(
+                    "Cat",
+                    [
+                        Property("n", .double), Property("any", .mixed),
+                        Property("price", .decimal, isOptional: true),
+                    ]),
                 ClassSchema(
                     "Box", [Property("any", .mixed), Property("many", .mixed, collection: .map)]),
             ], scheduler: scheduler)
@@ -25,6 +30,7 @@ import Testing
             ("Box", "any.any.n > 1"), ("Box", "many.@values.n > 3"), ("Box", "many.a.n < 3"),
             ("Dog", "@links.Box.any.@count > 1"), ("Dog", "@links.Cat.any.n > 2"),
             ("Box", "truepredicate sort(any.n asc)"), ("Box", "all any.a != 1"),
+            ("Box", "any != 3 sort(any desc)"), ("Cat", "truepredicate sort(price)"),
         ]
         var rows: [String: [ObjectKey]] = [:]
         var tokens: [NotificationToken] = []
@@ -45,6 +51,10 @@ import Testing
         }
         scheduler.settle()
         var random = SplitMix(seed: seed)
+        var maker = MixedMaker(seed: seed)
+        let prices: [Value] = ["1.50", "1.5", "NaN", "-2", "Infinity", "0"].map {
+            DecimalValue($0).map(Value.decimal) ?? .null
+        }
         func any(_ className: String) throws -> LiveObject? {
             let keys = try store.objects(className).keys().array
             return keys.randomElement(using: &random).map {
@@ -55,7 +65,8 @@ import Testing
             try any(className).map { .object($0.reference) } ?? .null
         }
         func value(_ depth: Int) throws -> Value {
-            switch Int.random(in: 0..<(depth > 0 ? 7 : 4), using: &random) {
+            switch Int.random(in: -1..<(depth > 0 ? 7 : 4), using: &random) {
+            case -1: return maker.value(depth: 2)
             case 0: return .int(.random(in: 0...4, using: &random))
             case 1, 2: return try link("Dog")
             case 3: return try link("Cat")
@@ -70,7 +81,10 @@ import Testing
                     let number = Int64.random(in: 0...5, using: &random)
                     switch Int.random(in: 0..<12, using: &random) {
                     case 0: try store.create("Dog", .list([.int(number), try link("Dog")]))
-                    case 1: try store.create("Cat", .list([.double(Double(number)), try value(1)]))
+                    case 1:
+                        let price = prices.randomElement(using: &random) ?? .null
+                        try store.create(
+                            "Cat", .list([.double(Double(number)), try value(1), price]))
                     case 2, 3: try store.create("Box", .list([try value(2)]))
                     case 4, 5: try any("Dog")?.set("n", .int(number))
                     case 6: try any("Cat")?.set("n", .double(Double(number)))

@@ -14,15 +14,6 @@ import Testing
         try world.remotely { try world.set(world.object(1, in: $0), 3) }
     }
 
-    @Test func `a released token receives no changes`() throws {
-        var token: NotificationToken? = try world.observe(world.middle(), [], received)
-        try store.write { try world.set(world.object(1), 3) }
-        #expect(token != nil)
-        token = nil
-        world.stores.settle()
-        #expect(received.calls == [])
-    }
-
     @Test func `the token keeps the results observed`() throws {
         let token = try Results(.store(store), world.middle()).observe(received.receive)
         world.stores.settle()

@@ -117,17 +117,6 @@ import Testing
         }
     }
 
-    @Test func `a failed upsert changes nothing`() throws {
-        try expectNothing {
-            try store.create(
-                "Dog",
-                .dictionary([
-                    "id": .int(2), "best": Self.toy(30), "label": Self.label("new", 31),
-                    "toys": .list([Self.toy(20), Self.badToy]),
-                ]), mode: .all)
-        }
-    }
-
     @Test(arguments: bad.indices) func `a failed assignment changes nothing`(index: Int) throws {
         let (property, value) = Self.bad[index]
         try expectNothing { try dog.set(property, value) }

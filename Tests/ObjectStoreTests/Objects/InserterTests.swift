@@ -28,6 +28,12 @@ import Testing
         dog = try store.schema.require("Dog")
     }
 
+    private func stage(_ dogs: ObjectInserter, _ id: Int64, _ name: String, _ weight: Double) {
+        dogs.set(0, int: id)
+        dogs.set(1, string: name)
+        dogs.set(3, double: weight)
+    }
+
     private func value(_ id: Int64, _ name: String) throws -> Value {
         let found = try #require(try store.object("Dog", primaryKey: .int(id)))
         return try found.value(name)
@@ -39,9 +45,7 @@ import Testing
             let owner = try store.create("Owner", .list([.string("Ann")]))
             let dogs = try store.inserter(of: dog)
             for id in Int64(0)..<1200 {
-                dogs.set(0, int: id)
-                dogs.set(1, string: "Dog \(id)")
-                dogs.set(3, double: Double(id) / 2)
+                stage(dogs, id, "Dog \(id)", Double(id) / 2)
                 if id % 2 == 0 { dogs.set(2, int: id % 20) }
                 if id % 3 == 0 { dogs.set(4, bool: false) }
                 if id % 5 == 0 { dogs.set(5, .object(owner.reference)) }
@@ -97,19 +101,13 @@ import Testing
             dogs.set(1, string: "Rex")
             dogs.set(3, string: "heavy")
             #expect(storeError(.typeMismatch) { try dogs.insert() } != nil)
-            dogs.set(0, int: 1)
-            dogs.set(1, string: "Rex")
-            dogs.set(3, double: 1)
+            stage(dogs, 1, "Rex", 1)
             try dogs.insert()
-            dogs.set(0, int: 1)
-            dogs.set(1, string: "Max")
-            dogs.set(3, double: 2)
+            stage(dogs, 1, "Max", 2)
             #expect(storeError(.duplicateKey) { try dogs.insert() } != nil)
             dogs.set(0, int: 2)
             dogs.clear()
-            dogs.set(0, int: 3)
-            dogs.set(1, string: "Cleo")
-            dogs.set(3, double: 3)
+            stage(dogs, 3, "Cleo", 3)
             try dogs.insert()
         }
         #expect(try store.objects("Dog").count() == 2)
@@ -122,9 +120,7 @@ import Testing
         try store.write {
             let dogs = try store.inserter(of: dog)
             for name in ["Rex", "Max"] {
-                dogs.set(0, int: 1)
-                dogs.set(1, string: name)
-                dogs.set(3, double: 1)
+                stage(dogs, 1, name, 1)
                 try dogs.insert(mode: .modified)
             }
         }
@@ -157,9 +153,7 @@ import Testing
         try store.write {
             let owner = try store.create("Owner", .list([.string("Ann")]))
             let dogs = try store.inserter(of: dog)
-            dogs.set(0, int: 1)
-            dogs.set(1, string: "Rex")
-            dogs.set(3, double: 1)
+            stage(dogs, 1, "Rex", 1)
             dogs.set(5, .object(owner.reference))
             try store.delete(owner)
             #expect(storeError(.invalidObject) { try dogs.insert() } != nil)
@@ -190,9 +184,7 @@ import Testing
         let dogs = try #require(try opened?.inserter(of: classSchema))
         opened = nil
         #expect(!dogs.isUsable)
-        dogs.set(0, int: 1)
-        dogs.set(1, string: "Rex")
-        dogs.set(3, double: 1)
+        stage(dogs, 1, "Rex", 1)
         #expect(storeError(.closed) { try dogs.insert() } != nil)
     }
 
@@ -200,9 +192,7 @@ import Testing
         try store.write {
             let dogs = try store.inserter(of: dog)
             func add(_ id: Int64) throws {
-                dogs.set(0, int: id)
-                dogs.set(1, string: "Rex")
-                dogs.set(3, double: 1)
+                stage(dogs, id, "Rex", 1)
                 try dogs.insert()
             }
             try add(1)

@@ -57,7 +57,7 @@ import Testing
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `a damaged predicate is an error with a position in the text`(seed: UInt64) {
         var generator = SplitMix(seed: seed)
-        for _ in 0..<2500 {
+        for _ in 0..<600 {
             var bytes = Array(Self.valid.randomElement(using: &generator)!.utf8)
             for _ in 0..<Int.random(in: 1...4, using: &generator) where !bytes.isEmpty {
                 let place = Int.random(in: 0..<bytes.count, using: &generator)
@@ -101,26 +101,6 @@ import Testing
             ] {
                 check(text)
             }
-        }
-    }
-
-    @Test func `random text causes at most an error`() {
-        var generator = SplitMix(seed: 7)
-        let words = [
-            "age", "name", "items", ".", "price", "@count", "@sum", "any", "all", "not", "and",
-            "or", "==", "!=", "<", ">=", "between", "in", "{", "}", "(", ")", ",", "$1", "$x", "3",
-            "2.5", "-", "+", "*", "/", "'a'", "\"", "[c]", "[", "nil", "true", "subquery",
-            "beginswith", "like", "sort", "limit", "distinct", "uuid(", "2021-01-01", "é", "\u{0}",
-            "\\", "truepredicate", "@links", "Person", "buddy", "@", "$", "🙂", "\n", "0x",
-        ]
-        for _ in 0..<20_000 {
-            let count = Int.random(in: 0...12, using: &generator)
-            var text = ""
-            for _ in 0..<count {
-                text += words.randomElement(using: &generator)!
-                if Bool.random(using: &generator) { text += " " }
-            }
-            _ = try? world.all().filtered(text, [.int(1)]).count()
         }
     }
 }

@@ -220,62 +220,6 @@ import Testing
         #expect(try store.verify().isEmpty)
     }
 
-    @Test func `Mixed values can nest 100 lists and maps`() throws {
-        let store = try Store.temporary([
-            ClassSchema(
-                "A",
-                [
-                    Property("mixed", .mixed), Property("list", .mixed, collection: .list),
-                    Property("map", .mixed, collection: .map),
-                ])
-        ])
-        func nested(_ levels: Int) -> Value {
-            (0..<levels).reduce(.int(1)) { value, level in
-                level % 2 == 0 ? .list([value]) : .dictionary(["k": value])
-            }
-        }
-        let deepest = nested(StoreLimits.nesting)
-        try store.write {
-            let object = try store.create(
-                "A",
-                .dictionary([
-                    "mixed": deepest, "list": .list([deepest]), "map": .dictionary(["k": deepest]),
-                ]))
-            #expect(try object.value("mixed") == deepest)
-            #expect(try object.value("list") == .list([deepest]))
-            let tooDeep = nested(StoreLimits.nesting + 1)
-            for body: () throws -> Void in [
-                { try object.set("mixed", tooDeep) },
-                { try object.list("list").append([tooDeep]) },
-                { try object.map("map").set(tooDeep, forKey: "a") },
-                { try store.create("A", .dictionary(["mixed": tooDeep])) },
-            ] {
-                let error = storeError(.invalidArgument, body)
-                #expect(error?.message.contains("at most 100 lists and maps") == true)
-            }
-            // The same through the collections inside it.
-            guard
-                case .nested(var inner) = try NestedCollection.item(
-                    at: .property(object, object.classSchema.property(named: "mixed")!))
-            else { return #expect(Bool(false)) }
-            while true {
-                let item = inner.kind == .list ? try inner.item(at: 0) : try inner.item(forKey: "k")
-                guard case .nested(let next)? = item else { break }
-                inner = next
-            }
-            let innermost = inner
-            #expect(
-                storeError(.invalidArgument) {
-                    if innermost.kind == .list {
-                        try innermost.append([.list([])])
-                    } else {
-                        try innermost.set(.list([]), forKey: "a")
-                    }
-                } != nil)
-        }
-        #expect(try store.verify().isEmpty)
-    }
-
     @Test func `The article states the checked limits`() throws {
         let numbers = [
             "properties of a class, backlinks included": StoreLimits.properties,

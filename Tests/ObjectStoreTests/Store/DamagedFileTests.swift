@@ -175,24 +175,6 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(60)))
-    func `a changed byte of a store with a long history crashes no operation`() throws {
-        let path = folder.file("all.moonpool")
-        try fill(path, commits: 60)
-        let base = bytes(path)
-        var random = SplitMix(seed: 6)
-        let copy = folder.file("copy")
-        for _ in 0..<(Self.chosenCount ?? RandomSeeds.count(12, of: 30)) {
-            var changed = base
-            for _ in 0..<Int.random(in: 1...3, using: &random) {
-                changed[Int.random(in: 0..<base.count, using: &random)] =
-                    UInt8(Int.random(in: 0...255, using: &random))
-            }
-            write(changed, to: copy)
-            use(copy)
-        }
-    }
-
     /// Changes the key of the entry with the number of a table's newest rows, so that all of these rows are lost.
     @Test func `a table that has lost its newest rows is damaged, and a write to it throws`() throws
     {

@@ -29,12 +29,6 @@ import Testing
             ]))
     }
 
-    @Test func `sets and maps that stores have written are in order`() throws {
-        let store = try Store.temporary(Self.classes)
-        try store.write { for _ in 0..<3 { _ = try bag(store) } }
-        #expect(try store.verify() == [])
-    }
-
     @Test func `elements out of order are reported with their object`() throws {
         let store = try Store.temporary(Self.classes)
         let bags = try store.write { try (0..<3).map { _ in try bag(store) } }

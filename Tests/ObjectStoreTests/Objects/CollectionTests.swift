@@ -1,15 +1,12 @@
 import ObjectStore
+import TestThreads
 import Testing
 
-@Suite struct SetTests {
-    private func makeOwner(_ store: Store) throws -> LiveObject {
-        try store.create("Owner", .dictionary(["id": .int(1)]))
-    }
-
-    @Test(arguments: 1...12 as ClosedRange<UInt64>)
-    func `sets behave like plain sets through writes, commits, aborts and reopening`(seed: UInt64)
-        throws
-    {
+@Suite struct CollectionTests {
+    @Test(arguments: RandomSeeds.sample(6, of: 1...12 as ClosedRange<UInt64>))
+    func `sets and maps behave like plain ones through writes, commits, aborts and reopening`(
+        seed: UInt64
+    ) throws {
         var generator = SplitMix(seed: seed)
         let folder = TemporaryFolder()
         func open() throws -> Store {
@@ -19,20 +16,27 @@ import Testing
             return try Store(configuration, scheduler: ManualScheduler())
         }
         var store = try open()
-        let types = CollectionWorld.scalars
-        try store.write { _ = try makeOwner(store) }
-        var committed: [String: Set<Value>] = [:]
+        try store.write { _ = try store.create("Owner", .dictionary(["id": .int(1)])) }
+        var committed = (sets: [String: Set<Value>](), maps: [String: ValueMap]())
         for _ in 0..<12 {
             var models = committed
             try store.beginWrite()
             let owner = try #require(try store.object("Owner", primaryKey: .int(1)))
-            for _ in 0..<30 {
-                let type = types.randomElement(using: &generator)!
+            for step in 0..<60 {
+                let type = CollectionWorld.scalars.randomElement(using: &generator)!
                 let isOptional = type == .mixed || Bool.random(using: &generator)
-                let name = CollectionWorld.name(type, .set, isOptional)
-                try change(
-                    owner.set(name), &models[name, default: []],
-                    { CollectionWorld.random(type, isOptional: isOptional, &$0) }, &generator)
+                let make: (inout SplitMix) -> Value = {
+                    CollectionWorld.random(type, isOptional: isOptional, &$0)
+                }
+                if step % 2 == 0 {
+                    let name = CollectionWorld.name(type, .set, isOptional)
+                    try change(
+                        owner.set(name), &models.sets[name, default: []], make, &generator)
+                } else {
+                    let name = CollectionWorld.name(type, .map, isOptional)
+                    try change(
+                        owner.map(name), &models.maps[name, default: [:]], make, &generator)
+                }
             }
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 try store.cancelWrite()
@@ -45,7 +49,8 @@ import Testing
                 store = try open()
             }
             let reader = try #require(try store.object("Owner", primaryKey: .int(1)))
-            for (name, model) in committed { try check(reader.set(name), model) }
+            for (name, model) in committed.sets { try check(reader.set(name), model) }
+            for (name, model) in committed.maps { try check(reader.map(name), model) }
         }
     }
 
@@ -89,10 +94,42 @@ import Testing
         let texts = values.compactMap { if case .string(let text) = $0 { text } else { nil } }
         #expect(zip(texts, texts.dropFirst()).allSatisfy { $0.precedesInBytes($1) })
     }
-}
 
-extension LiveObject {
-    static func frozen(_ object: LiveObject, _ store: Store) throws -> LiveObject {
-        ObjectSource.frozen(try store.frozenView()).object(object.classSchema, object.key)
+    private func change(
+        _ map: LiveMap, _ model: inout ValueMap, _ make: (inout SplitMix) -> Value,
+        _ generator: inout SplitMix
+    ) throws {
+        let length = [0, 1, 2, 3, 700].randomElement(using: &generator)!
+        let key = String(
+            (0..<length).map { _ in ["a", "b", "é", "\0", "~"].randomElement(using: &generator)! })
+        switch Int.random(in: 0..<20, using: &generator) {
+        case 0...10:
+            let value = make(&generator)
+            try map.set(value, forKey: key)
+            model[key] = value
+        case 11...16:
+            let known = model.keys.sorted().randomElement(using: &generator) ?? key
+            #expect(try map.removeValue(forKey: known) == (model.removeValue(forKey: known) != nil))
+        case 17...18:
+            // Enough entries for several chunks.
+            for number in 0..<600 {
+                let value = make(&generator)
+                try map.set(value, forKey: "\(number * 7 % 600)")
+                model["\(number * 7 % 600)"] = value
+            }
+        default:
+            try map.removeAll()
+            model = [:]
+        }
+        #expect(try map.value(forKey: key) == model[key])
+        if model.count < 100 { try check(map, model) }
+    }
+
+    private func check(_ map: LiveMap, _ model: ValueMap) throws {
+        let entries = try map.entries()
+        let expected = model.inByteOrder
+        #expect(try map.count() == model.count)
+        #expect(entries.map(\.key) == expected.map(\.key))
+        #expect(entries.map(\.value) == expected.map(\.value))
     }
 }
