@@ -140,10 +140,9 @@ struct StorePair {
     let other: Store
 
     init(_ classes: [ClassSchema]) throws {
-        var configuration = StoreConfiguration(.file(folder.file("test.moonpool")), schema: classes)
-        configuration.durability = .memory
-        store = try Store(configuration, scheduler: scheduler)
-        other = try Store(configuration, scheduler: otherScheduler)
+        let path = folder.file("test.moonpool")
+        store = try Store.file(path, classes, on: scheduler)
+        other = try Store.file(path, classes, on: otherScheduler)
     }
 
     /// Runs one turn of both loops; the loop of the first store is the last one.
@@ -154,6 +153,17 @@ struct StorePair {
 }
 
 extension Store {
+    /// A store in a file, on a manual scheduler; its commits do not wait for the device.
+    static func file(
+        _ path: String, _ classes: [ClassSchema]? = nil, version: UInt64 = 0, history: Int = 100,
+        maximumSize: Int? = nil, on scheduler: ManualScheduler = ManualScheduler()
+    ) throws -> Store {
+        let configuration = StoreConfiguration(
+            .file(path), schema: classes, schemaVersion: version, durability: .memory,
+            history: history, maximumSize: maximumSize)
+        return try Store(configuration, scheduler: scheduler)
+    }
+
     /// An in-memory store without other handles, on a manual scheduler.
     static func temporary(
         _ classes: [ClassSchema], scheduler: ManualScheduler = ManualScheduler()
@@ -163,6 +173,23 @@ extension Store {
         // Several threads read every table with more than one cluster.
         configuration.scanThreads = ScanThreads(count: 3, leastRows: 0, clusters: 1)
         return try Store(configuration, scheduler: scheduler)
+    }
+}
+
+extension ClassSchema {
+    /// Describes a class by short forms of its properties, as in `id: int primary, toys: Toy[]`.
+    convenience init(
+        _ name: String, _ properties: String, defaults: [String: Value] = [:],
+        isEmbedded: Bool = false, indexes: [CompositeIndex] = []
+    ) {
+        let properties = properties.split(separator: ", ").map { text -> Property in
+            let parts = text.split(separator: ": ").map(String.init)
+            // Safe because the short forms are constants of the tests.
+            var property = try! PropertySyntax.parse(name: parts[0], in: name, parts[1])
+            property.defaultValue = defaults[property.name]
+            return property
+        }
+        self.init(name, properties, isEmbedded: isEmbedded, indexes: indexes)
     }
 }
 

@@ -35,11 +35,7 @@ struct HistoryWorld {
                     "admirers", .backlinks, origin: .init(className: "Thing", property: "friends"))
             ], indexes: [CompositeIndex(["int", "string"])]),
         ClassSchema(
-            "Part",
-            [
-                Property("size", .int, defaultValue: .int(0)),
-                Property("inner", .object, target: "Part"),
-            ], isEmbedded: true),
+            "Part", "size: int, inner: Part", defaults: ["size": .int(0)], isEmbedded: true),
     ]
 
     let stores: StorePair

@@ -6,18 +6,15 @@ import Testing
     private let folder = TemporaryFolder()
     private let scheduler = ManualScheduler()
     private let otherScheduler = ManualScheduler()
-    private static let entry = ClassSchema(
-        "Entry", [Property("id", .int, isPrimary: true), Property("text", .string)])
+    private static let entry = ClassSchema("Entry", "id: int primary, text: string")
     private static let wider = ClassSchema(
         "Entry", Self.entry.properties + [Property("note", .string, defaultValue: .string("?"))])
-    private static let page = ClassSchema("Page", [Property("text", .string)])
+    private static let page = ClassSchema("Page", "text: string")
 
     /// A file with a limit of one megabyte.
     private func open(_ scheduler: ManualScheduler) throws -> Store {
-        var configuration = StoreConfiguration(
-            .file(folder.file("small.moonpool")), schema: [Self.entry], maximumSize: 1 << 20)
-        configuration.durability = .memory
-        return try Store(configuration, scheduler: scheduler)
+        try Store.file(
+            folder.file("small.moonpool"), [Self.entry], maximumSize: 1 << 20, on: scheduler)
     }
 
     private func fill(_ store: Store) throws {

@@ -8,23 +8,16 @@ import Testing
     private let scheduler = ManualScheduler()
     private let received = ReceivedCalls()
     private let dog = ClassSchema(
-        "Dog",
-        [
-            Property("id", .int, isPrimary: true), Property("name", .string),
-            Property("age", .int), Property("owner", .object, target: "Person"),
-            Property("marks", .int, collection: .list),
-        ])
-    private let person = ClassSchema("Person", [Property("name", .string)])
+        "Dog", "id: int primary, name: string, age: int, owner: Person, marks: int[]")
+    private let person = ClassSchema("Person", "name: string")
 
     /// The observing store, and the store that changes the schema.
     ///
     /// Without a history, the observing store has to compare versions.
     private func open(history: Int) throws -> (Store, Store) {
-        var configuration = StoreConfiguration(
-            .file(folder.file("\(history).moonpool")), schema: [dog, person], history: history)
-        configuration.durability = .memory
-        let store = try Store(configuration, scheduler: scheduler)
-        let other = try Store(configuration, scheduler: ManualScheduler())
+        let path = folder.file("\(history).moonpool")
+        let store = try Store.file(path, [dog, person], history: history, on: scheduler)
+        let other = try Store.file(path, [dog, person], history: history)
         try store.write {
             let ann = try store.create("Person", .list([.string("Ann")]))
             for id in 1...3 {
@@ -152,8 +145,7 @@ import Testing
         let transaction = try other.beginMigration()
         let change = try transaction.change(
             to: [
-                ClassSchema(
-                    "Dog", [Property("id", .int, isPrimary: true), Property("size", .double)])
+                ClassSchema("Dog", "id: int primary, size: double")
             ], version: 2,
             dropping: ["Dog.age", "Dog.name", "Dog.marks", "Dog.owner", "Person"])
         try change.apply { migration in
@@ -180,7 +172,7 @@ import Testing
         #expect(delivered.count == 3 && delivered[2] == nil)
         // The store's own change, without a migration
         told = []
-        try store.define([ClassSchema("Cat", [Property("name", .string)])])
+        try store.define([ClassSchema("Cat", "name: string")])
         #expect(told == ["schema 0 - 2", "did_change 0 - 2"])
         token.invalidate()
         rows.invalidate()

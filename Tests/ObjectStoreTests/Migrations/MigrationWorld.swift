@@ -38,6 +38,30 @@ struct MigrationWorld {
 }
 
 extension Store {
+    /// Starts a migration whose number is the new version.
+    func startMigration(
+        to classes: [ClassSchema], _ version: UInt64, renaming renames: [String: String] = [:],
+        dropping: Set<String>
+    ) throws {
+        let transaction = try beginMigration()
+        defer { transaction.end() }
+        try transaction.start(
+            to: classes, version: version, renaming: renames, dropping: dropping,
+            number: Int(version), name: "names", checksum: "x")
+    }
+
+    func completeMigration(isForced: Bool = false) throws {
+        let transaction = try beginMigration()
+        defer { transaction.end() }
+        try transaction.complete(recording: transaction.log, isForced: isForced)
+    }
+
+    func abortMigration(isForced: Bool = false) throws -> [AbandonedData] {
+        let transaction = try beginMigration()
+        defer { transaction.end() }
+        return try transaction.abort(isForced: isForced)
+    }
+
     /// Returns the schema version of a file.
     static func schemaVersion(atPath path: String) throws -> UInt64 {
         let store = try Store(
@@ -47,16 +71,9 @@ extension Store {
     }
 }
 
-let personBefore = ClassSchema(
-    "Person",
-    [
-        Property("id", .int, isPrimary: true), Property("first", .string),
-        Property("last", .string),
-    ])
+let personBefore = ClassSchema("Person", "id: int primary, first: string, last: string")
 
-let personAfter = ClassSchema(
-    "Person",
-    [Property("id", .int, isPrimary: true), Property("name", .string)])
+let personAfter = ClassSchema("Person", "id: int primary, name: string")
 
 let people: [(String, [Value])] = [
     ("Person", [.int(1), .string("Ann"), .string("Lee")]),

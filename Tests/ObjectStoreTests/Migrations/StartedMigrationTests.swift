@@ -9,10 +9,9 @@ import Testing
     private func open(
         _ version: UInt64 = 0, _ classes: [ClassSchema]? = nil, deletes: Bool = false
     ) throws -> Store {
-        var configuration = StoreConfiguration(
-            .file(folder.file("dogs.moonpool")), schema: classes, schemaVersion: version)
-        configuration.durability = .memory
-        configuration.deletesIfMigrationNeeded = deletes
+        let configuration = StoreConfiguration(
+            .file(folder.file("dogs.moonpool")), schema: classes, schemaVersion: version,
+            deletesIfMigrationNeeded: deletes, durability: .memory)
         return try Store(configuration, scheduler: ManualScheduler())
     }
 
@@ -20,24 +19,8 @@ import Testing
         _ store: Store, to version: UInt64 = 2, _ classes: [ClassSchema],
         dropping: Set<String> = []
     ) throws {
-        let transaction = try store.beginMigration()
-        defer { transaction.end() }
-        try transaction.start(
-            to: classes, version: version, renaming: [:], dropping: dropping,
-            number: Int(version), name: "names", checksum: "x")
+        try store.startMigration(to: classes, version, dropping: dropping)
         while try !store.convertBatch() {}
-    }
-
-    private func complete(_ store: Store, isForced: Bool = false) throws {
-        let transaction = try store.beginMigration()
-        defer { transaction.end() }
-        try transaction.complete(recording: transaction.log, isForced: isForced)
-    }
-
-    private func abort(_ store: Store) throws {
-        let transaction = try store.beginMigration()
-        defer { transaction.end() }
-        _ = try transaction.abort(isForced: true)
     }
 
     private static let name = Property("name", .string, defaultValue: .string(""))
@@ -50,7 +33,7 @@ import Testing
         let migrating = try open()
         try start(migrating, [Self.dog(Property("age", .int))])
         let second = try open(2)
-        try complete(migrating, isForced: true)
+        try migrating.completeMigration(isForced: true)
         try second.refresh()
         try start(migrating, to: 3, [Self.dog(Property("age", .int), Property("size", .int))])
         try second.refresh()
@@ -59,7 +42,7 @@ import Testing
         let third = try open(3)
         try third.write { try third.create("Dog", .dictionary(["age": .int(1), "size": .int(1)])) }
         // A new version that was aborted and started again is another one.
-        try abort(migrating)
+        _ = try migrating.abortMigration(isForced: true)
         try third.refresh()
         #expect(third.schema.version == 2)
         try start(migrating, to: 3, [Self.dog(Property("age", .int), Property("size", .int))])
@@ -105,7 +88,7 @@ import Testing
         try fillWalks(old)
         let migrating = try open()
         try start(migrating, Self.visit, dropping: ["Walk"])
-        try complete(migrating, isForced: true)
+        try migrating.completeMigration(isForced: true)
         try expectNoWalks(old)
         for store in [old, migrating] { store.close() }
     }
@@ -116,7 +99,7 @@ import Testing
         let new = try open(2)
         try fillWalks(new)
         new.close()
-        try abort(old)
+        _ = try old.abortMigration(isForced: true)
         try expectNoWalks(old)
         old.close()
     }
@@ -196,7 +179,7 @@ import Testing
         #expect(try new.objects("Dog").filtered("name = 'd1' and age = '31'").count() == 1)
         #expect(try new.objects("Dog").filtered("name = 'd1' and age = '30'").count() == 1)
         #expect(try old.verify() == [])
-        try complete(old, isForced: true)
+        try old.completeMigration(isForced: true)
         #expect(try old.objects("Dog").filtered("name = 'd1' and age = '30'").count() == 1)
         #expect(try old.verify() == [])
         for store in [old, new] { store.close() }
@@ -226,7 +209,7 @@ import Testing
             guard kind == .didChange else { return }
             do { try open(1, [Self.dog()]).close() } catch { code = (error as? StoreError)?.code }
         }
-        try complete(store)
+        try store.completeMigration()
         #expect(code == .versionTooLow)
         token.invalidate()
         store.close()

@@ -10,41 +10,30 @@ import Testing
     private static let text = Value.string("")
     /// The classes before the migration.
     private static let old = [
-        ClassSchema("Owner", [Property("name", .string)]),
+        ClassSchema("Owner", "name: string"),
         ClassSchema(
             "Dog",
-            [
-                Property("id", .int, isPrimary: true),
-                Property("name", .string, defaultValue: text),
-                Property("born", .string, defaultValue: text), Property("age", .string),
-                Property("tag", .string, defaultValue: .string("none")),
-                Property("owner", .object, target: "Owner"),
-            ]),
+            "id: int primary, name: string, born: string, age: string, tag: string, "
+                + "owner: Owner",
+            defaults: ["name": text, "born": text, "tag": .string("none")]),
     ]
     /// The classes after it: a renamed class and property, another type, and removed and added properties and classes.
     private static let new = [
-        ClassSchema("Person", [Property("name", .string)]),
+        ClassSchema("Person", "name: string"),
         ClassSchema(
             "Dog",
-            [
-                Property("id", .int, isPrimary: true),
-                Property("name", .string, isIndexed: true, defaultValue: text),
-                Property("birthday", .string, defaultValue: text),
-                Property("age", .int, isIndexed: true),
-                Property("size", .double, defaultValue: .double(1.5)),
-                Property("owner", .object, target: "Person"),
-            ]),
-        ClassSchema("Walk", [Property("dog", .object, target: "Dog")]),
+            "id: int primary, name: string indexed, birthday: string, age: int indexed, "
+                + "size: double, owner: Person",
+            defaults: ["name": text, "birthday": text, "size": .double(1.5)]),
+        ClassSchema("Walk", "dog: Dog"),
     ]
     private static let renames = ["Dog.born": "birthday", "Owner": "Person"]
 
     private func open(
         _ version: UInt64 = 0, _ classes: [ClassSchema]? = nil, on scheduler: ManualScheduler? = nil
     ) throws -> Store {
-        var configuration = StoreConfiguration(
-            .file(folder.file("dogs.moonpool")), schema: classes, schemaVersion: version)
-        configuration.durability = .memory
-        return try Store(configuration, scheduler: scheduler ?? ManualScheduler())
+        let path = folder.file("dogs.moonpool")
+        return try Store.file(path, classes, version: version, on: scheduler ?? ManualScheduler())
     }
 
     /// Creates the file at version 1.
@@ -69,23 +58,7 @@ import Testing
         renaming renames: [String: String] = renames,
         dropping: Set<String> = ["Dog.tag"]
     ) throws {
-        let transaction = try store.beginMigration()
-        defer { transaction.end() }
-        try transaction.start(
-            to: classes, version: 2, renaming: renames, dropping: dropping, number: 2,
-            name: "names", checksum: "x")
-    }
-
-    private func complete(_ store: Store, isForced: Bool = false) throws {
-        let transaction = try store.beginMigration()
-        defer { transaction.end() }
-        try transaction.complete(recording: transaction.log, isForced: isForced)
-    }
-
-    private func abort(_ store: Store, isForced: Bool = false) throws -> [AbandonedData] {
-        let transaction = try store.beginMigration()
-        defer { transaction.end() }
-        return try transaction.abort(isForced: isForced)
+        try store.startMigration(to: classes, 2, renaming: renames, dropping: dropping)
     }
 
     private func convert(_ store: Store) throws {
@@ -149,9 +122,9 @@ import Testing
         #expect(try new.verify() == [])
         #expect(try old.verify() == [])
 
-        _ = storeError(.invalidArgument) { try complete(migrating) }
+        _ = storeError(.invalidArgument) { try migrating.completeMigration() }
         old.close()
-        try complete(migrating)
+        try migrating.completeMigration()
         migrating.close()
         #expect(try values(3, new) == #"3 "d3" "B" 34 9.0"#)
         new.close()
@@ -173,9 +146,9 @@ import Testing
             try dog(3, new).set("age", .int(33))
             try new.create("Walk", .list([.object(dog(3, new).reference)]))
         }
-        _ = storeError(.invalidArgument) { _ = try abort(old) }
+        _ = storeError(.invalidArgument) { _ = try old.abortMigration() }
         new.close()
-        let lost = try abort(old)
+        let lost = try old.abortMigration()
         #expect(
             lost.map { "\($0.qualifiedName) \($0.count)" }.sorted() == ["Dog.size 10", "Walk 1"])
         #expect(try values(3, old) == #"3 "d3" "b3" "33" "t3""#)
@@ -190,13 +163,8 @@ import Testing
     }
 
     @Test func `a mixed link to a class of the other version is nil for conditions too`() throws {
-        let box = ClassSchema(
-            "Box",
-            [
-                Property("id", .int, isPrimary: true), Property("mix", .mixed),
-                Property("list", .mixed, collection: .list),
-            ])
-        let extra = ClassSchema("Extra", [Property("id", .int, isPrimary: true)])
+        let box = ClassSchema("Box", "id: int primary, mix: mixed, list: mixed[]")
+        let extra = ClassSchema("Extra", "id: int primary")
         let old = try open(1, [box])
         let kept = try old.objects("Box").filtered("mix == nil")
         try old.write {
@@ -225,7 +193,7 @@ import Testing
         #expect(try counts(old) == [2, 1, 1, 3, 1, 0, 2])
         #expect(try counts(new) == [1, 2, 2, 2, 0, 1, 1])
         #expect(try kept.count() == 2)
-        try complete(old, isForced: true)
+        try old.completeMigration(isForced: true)
         try old.refresh()
         #expect(try old.objects("Box").filtered("mix == nil").count() == 1)
         for store in [old, new] { store.close() }
@@ -284,7 +252,7 @@ import Testing
         #expect(old.news() == ["did_change", "mod[2]"])
         #expect(new.news() == [])
 
-        try complete(migrating, isForced: true)
+        try migrating.completeMigration(isForced: true)
         for scheduler in [first, second] { scheduler.settle() }
         #expect(new.news() == ["schema", "did_change"])
         #expect(newStore.lastSchemaEvent?.kind == .completed)
@@ -362,13 +330,13 @@ import Testing
         try start(old)
         _ = storeError(.schemaInTransition) { try start(old) }
         _ = storeError(.schemaInTransition) {
-            try old.define([ClassSchema("Toy", [Property("name", .string)])])
+            try old.define([ClassSchema("Toy", "name: string")])
         }
-        _ = storeError(.schemaInTransition) { try complete(old) }
+        _ = storeError(.schemaInTransition) { try old.completeMigration() }
         let same = try open(1, Self.old)
         same.close()
-        _ = try abort(old)
-        try old.define([ClassSchema("Toy", [Property("name", .string)])])
+        _ = try old.abortMigration()
+        try old.define([ClassSchema("Toy", "name: string")])
         old.close()
     }
 
@@ -410,10 +378,7 @@ import Testing
         var random = generator
         let folder = TemporaryFolder.inMemory()
         func open(_ version: UInt64 = 0, _ classes: [ClassSchema]? = nil) throws -> Store {
-            var configuration = StoreConfiguration(
-                .file(folder.file("dogs.moonpool")), schema: classes, schemaVersion: version)
-            configuration.durability = .memory
-            return try Store(configuration, scheduler: ManualScheduler())
+            try Store.file(folder.file("dogs.moonpool"), classes, version: version)
         }
         func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
         var models: [Int: Model] = [:]
@@ -497,12 +462,12 @@ import Testing
         for store in [old, new].compactMap(\.self) { #expect(try store.verify() == []) }
         if number(0..<2) == 0 {
             old.close()
-            try complete(migrating)
+            try migrating.completeMigration()
             #expect(try #require(new).verify() == [])
         } else {
             new?.close()
             new = nil
-            _ = try abort(migrating)
+            _ = try migrating.abortMigration()
             try check()
             #expect(try old.verify() == [])
         }

@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `a class disappears only if it is declared, whether it is empty or not`() throws {
-        let note = ClassSchema("Note", [Property("text", .string)])
+        let note = ClassSchema("Note", "text: string")
         try world.fill([personBefore, note], people)
         let store = try world.open(nil)
         defer { store.close() }
@@ -117,12 +117,7 @@ import Testing
         try world.fill([personBefore], people)
         let store = try world.open(nil)
         defer { store.close() }
-        let after = ClassSchema(
-            "Person",
-            [
-                Property("id", .int, isPrimary: true), Property("first", .int),
-                Property("last", .string),
-            ])
+        let after = ClassSchema("Person", "id: int primary, first: int, last: string")
         let report = try #require(
             try migrate(store, to: [after], dropping: ["Person.first"]) { migration in
                 try migration.each("Person") { old, new in

@@ -4,56 +4,13 @@ import Testing
 
 @testable import ObjectStore
 
-/// Observed plain values of collections: filtered, sorted, distinct or limited.
-@Suite struct ArrangedValuesTests {
-    private let world: ObservedWorld
-    private let received = ReceivedCalls()
-    private let list: LiveList
-    private var store: Store { world.store }
-
-    init() throws {
-        world = try ObservedWorld()
-        // The values 0 to 9.
-        list = try world.holder().list("ints")
-        world.stores.settle()
-    }
-
-    @Test func `silent writes are not reported, and positions include them`() throws {
-        let values = try CollectionValues(list).filtered("SELF > 3")
-        var gone: [Value] = []
-        let token = try values.observe(pace: .debounce(.seconds(10))) { change in
-            received.receive(change)
-            gone += try change.deletedValues
-        }
-        func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
-            try store.write(withoutNotifying: isSilent ? [token] : [], body)
-            world.stores.settle()
-        }
-        world.stores.settle()
-        try write { try list.append([.int(10)]) }
-        try write(silently: true) { try list.remove(at: 4) }
-        try write { try list.remove(at: 4) }
-        world.stores.scheduler.pass(.seconds(11))
-        #expect(received.news() == ["initial", "del[0] ins[4]"])
-        #expect(gone == [.int(5)])
-        token.invalidate()
-    }
-}
-
 /// Compares observed values with values that are read again.
-@Suite struct ArrangedValuesEquivalenceTests {
+@Suite struct ArrangedValuesTests {
     private static let classes = [
         ClassSchema(
             "Row",
-            [
-                Property("ints", .int, isOptional: true, collection: .list),
-                Property("reals", .double, collection: .list),
-                Property("words", .string, collection: .list),
-                Property("prices", .decimal, collection: .list),
-                Property("any", .mixed, collection: .list),
-                Property("ages", .int, collection: .set),
-                Property("marks", .int, collection: .map),
-            ])
+            "ints: int?[], reals: double[], words: string[], prices: decimal[], any: mixed[], "
+                + "ages: int<>, marks: int{}")
     ]
 
     private typealias Step = (CollectionValues) throws -> CollectionValues

@@ -22,9 +22,15 @@ import Testing
         return token
     }
 
-    private func set(_ number: Int64, _ value: Int64) throws {
-        try world.store.write { try world.set(world.object(number), value) }
+    private func write(
+        silencing token: NotificationToken? = nil, _ body: () throws -> Void
+    ) throws {
+        try world.store.write(withoutNotifying: token.map { [$0] } ?? [], body)
         world.stores.settle()
+    }
+
+    private func set(_ number: Int64, _ value: Int64) throws {
+        try write { try world.set(world.object(number), value) }
     }
 
     @Test func `debounce reports all changes after a time without changes`() throws {
@@ -60,12 +66,8 @@ import Testing
 
     @Test func `undone changes are not reported`() throws {
         let token = try observe(.debounce(.seconds(1)), received)
-        try world.store.write {
-            try world.store.create("Obj", .dictionary(["value": .int(1)]))
-        }
-        world.stores.settle()
-        try world.store.write { try world.store.delete(world.object(10)) }
-        world.stores.settle()
+        try write { try world.store.create("Obj", .dictionary(["value": .int(1)])) }
+        try write { try world.store.delete(world.object(10)) }
         scheduler.pass(.seconds(2))
         #expect(received.news() == [])
         token.invalidate()
@@ -91,12 +93,11 @@ import Testing
     @Test func `a silent write is not reported later, even together with other changes`() throws {
         let token = try observe(.debounce(.seconds(10)), received)
         try set(1, 100)
-        try world.store.write(withoutNotifying: [token]) {
+        try write(silencing: token) {
             try world.set(world.object(2), 100)
             try world.set(world.object(1), 101)
             try world.store.create("Obj", .dictionary([:]))
         }
-        world.stores.settle()
         try set(3, 100)
         scheduler.pass(.seconds(11))
         #expect(received.news() == ["mod[1, 3]"])
@@ -107,8 +108,7 @@ import Testing
         scheduler.pass(.seconds(11))
         #expect(received.news() == ["mod[1, 4]"])
         // Only silent writes cause no call, and keep no version.
-        try world.store.write(withoutNotifying: [token]) { try world.set(world.object(5), 1) }
-        world.stores.settle()
+        try write(silencing: token) { try world.set(world.object(5), 1) }
         scheduler.pass(.seconds(11))
         #expect(received.news() == [])
         try set(6, 100)
@@ -123,11 +123,10 @@ import Testing
             try world.store.delete(world.object(0))
             try world.store.create("Obj", .dictionary([:]))
         }
-        try world.store.write {
+        try write {
             try world.store.delete(world.object(7))
             try world.store.create("Obj", .dictionary([:]))
         }
-        world.stores.settle()
         scheduler.pass(.seconds(11))
         #expect(received.news() == ["del[6] ins[9] mod[4]"])
     }
@@ -139,22 +138,36 @@ import Testing
             received.receive(change)
             gone += try change.deletedValues
         }
-        func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
-            try world.store.write(withoutNotifying: isSilent ? [token] : [], body)
-            world.stores.settle()
-        }
         world.stores.settle()
         try write { try list.append([.int(10)]) }
-        try write(silently: true) { try list.remove(at: 0) }
+        try write(silencing: token) { try list.remove(at: 0) }
         try write { try list.set(.int(60), at: 5) }
         try write { try list.remove(at: 2) }
-        try write(silently: true) { try list.set(.int(90), at: 7) }
+        try write(silencing: token) { try list.set(.int(90), at: 7) }
         scheduler.pass(.seconds(11))
         #expect(received.news() == ["initial", "del[2] ins[8] mod[5] new[4]"])
         #expect(gone == [.int(3)])
-        try write(silently: true) { try list.append([.int(11)]) }
+        try write(silencing: token) { try list.append([.int(11)]) }
         scheduler.pass(.seconds(11))
         #expect(received.news() == [])
+    }
+
+    @Test func `silent changes of filtered values are not reported`() throws {
+        let list = try world.holder().list("ints")
+        var gone: [Value] = []
+        let values = try CollectionValues(list).filtered("SELF > 3")
+        let token = try values.observe(pace: .debounce(.seconds(10))) { change in
+            received.receive(change)
+            gone += try change.deletedValues
+        }
+        world.stores.settle()
+        try write { try list.append([.int(10)]) }
+        try write(silencing: token) { try list.remove(at: 4) }
+        try write { try list.remove(at: 4) }
+        scheduler.pass(.seconds(11))
+        #expect(received.news() == ["initial", "del[0] ins[4]"])
+        #expect(gone == [.int(5)])
+        token.invalidate()
     }
 
     @Test func `silent changes of a map are not reported`() throws {
@@ -167,16 +180,12 @@ import Testing
         let token = try map.observe(pace: .throttle(.seconds(10))) { change in
             observed += try [change.deletedKeys, change.insertedKeys, change.modifiedKeys]
         }
-        func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
-            try world.store.write(withoutNotifying: isSilent ? [token] : [], body)
-            world.stores.settle()
-        }
         world.stores.settle()
         scheduler.pass(.seconds(11))
         try write { try map.set(.int(3), forKey: "c") }
         #expect(observed.suffix(3) == [[], ["c"], []])
         try write { try map.removeValue(forKey: "b") }
-        try write(silently: true) {
+        try write(silencing: token) {
             try map.set(.int(9), forKey: "a")
             try map.set(.int(4), forKey: "d")
         }
@@ -189,23 +198,18 @@ import Testing
     }
 
     @Test func `silent changes of sections are not reported`() throws {
-        try world.store.write {
+        try write {
             for number in 0..<6 {
                 let text = number < 3 ? "a" : "b"
                 try world.object(Int64(number)).set("text", .string(text))
             }
         }
-        world.stores.settle()
         var changes: [SectionedChange] = []
         let sections = try world.store.objects("Obj").grouped(by: "text")
         let token = try sections.observe(pace: .debounce(.seconds(10))) { changes.append($0) }
         world.stores.settle()
-        func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
-            try world.store.write(withoutNotifying: isSilent ? [token] : [], body)
-            world.stores.settle()
-        }
         try write { try world.object(3).set("text", .string("a")) }
-        try write(silently: true) {
+        try write(silencing: token) {
             try world.store.create("Obj", .dictionary(["text": .string("a")]))
             try world.object(9).set("text", .string("c"))
         }
@@ -217,7 +221,7 @@ import Testing
         #expect(last.sections.map(\.section) == [1, 2])
         #expect(last.sections.map(\.deletions) == [[0], [0]])
         #expect(last.sections.map(\.insertions) == [[2], []])
-        try write(silently: true) { try world.store.delete(world.object(5)) }
+        try write(silencing: token) { try world.store.delete(world.object(5)) }
         scheduler.pass(.seconds(11))
         #expect(changes.count == 2)
         try write { try world.store.delete(world.object(4)) }
@@ -238,11 +242,10 @@ import Testing
         ]
         world.stores.settle()
         #expect(received.news() == ["initial"])
-        try world.store.write {
+        try write {
             try list.append([.int(1)])
             try world.set(object, 100)
         }
-        world.stores.settle()
         try world.store.write(withoutNotifying: tokens) {
             try world.store.delete(holder)
             try world.store.delete(object)
@@ -294,8 +297,7 @@ import Testing
         world.stores.settle()
         scheduler.pass(.seconds(2))
         #expect(other.news() == [] && late.news() == [])
-        try world.store.write { try world.set(target, "value2", 1) }
-        world.stores.settle()
+        try write { try world.set(target, "value2", 1) }
         scheduler.pass(.seconds(2))
         #expect(other.news() == ["mod[3]"] && late.news() == ["mod[3]"])
         scheduler.pass(.seconds(10))
@@ -336,8 +338,7 @@ import Testing
         }
         world.stores.settle()
         #expect(calls == [["linkings"]])
-        try world.store.write { try world.store.delete(linking) }
-        world.stores.settle()
+        try write { try world.store.delete(linking) }
         #expect(calls == [["linkings"]])
         scheduler.pass(.seconds(3))
         #expect(calls == [["linkings"], ["linkings"]])
@@ -352,12 +353,10 @@ import Testing
         let token = try holder.list("targets").observe(received.receive)
         world.stores.settle()
         #expect(received.news() == ["initial"])
-        try world.store.write { try world.store.delete(holder) }
-        world.stores.settle()
+        try write { try world.store.delete(holder) }
         #expect(received.news().map { $0.hasSuffix("gone") } == [true])
         try world.store.undo()
-        try world.store.write { try holder.list("targets").remove(at: 0) }
-        world.stores.settle()
+        try write { try holder.list("targets").remove(at: 0) }
         scheduler.pass(.seconds(60))
         #expect(received.news() == [])
         #expect(try holder.list("targets").count() == 9)

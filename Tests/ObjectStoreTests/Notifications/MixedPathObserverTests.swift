@@ -9,20 +9,9 @@ import Testing
         let scheduler = ManualScheduler()
         let store = try Store.temporary(
             [
-                ClassSchema(
-                    "Dog",
-                    [
-                        Property("n", .int, isOptional: true),
-                        Property("z", .object, target: "Dog"),
-                    ]),
-                ClassSchema(
-                    "Cat",
-                    [
-                        Property("n", .double), Property("any", .mixed),
-                        Property("price", .decimal, isOptional: true),
-                    ]),
-                ClassSchema(
-                    "Box", [Property("any", .mixed), Property("many", .mixed, collection: .map)]),
+                ClassSchema("Dog", "n: int?, z: Dog"),
+                ClassSchema("Cat", "n: double, any: mixed, price: decimal?"),
+                ClassSchema("Box", "any: mixed, many: mixed{}"),
             ], scheduler: scheduler)
         let conditions = [
             ("Box", "any.n > 2"), ("Box", "any.z.n > 2"), ("Box", "any[*].n == 1"),

@@ -7,60 +7,24 @@ struct ObservedWorld {
     static let classes = [
         ClassSchema(
             "Obj",
-            [
-                Property("value", .int, defaultValue: .int(0)),
-                Property("text", .string, isOptional: true),
-                Property("link", .object, target: "Target"),
-                Property("second", .object, target: "Target"),
-                Property("targets", .object, collection: .list, target: "Target"),
-                Property(
-                    "linkings", .backlinks,
-                    origin: .init(className: "Linking", property: "link")),
-            ]),
+            "value: int, text: string?, link: Target, second: Target, targets: Target[], "
+                + "linkings: backlinks Linking.link",
+            defaults: ["value": .int(0)]),
         ClassSchema(
             "Target",
-            [
-                Property("value", .int, defaultValue: .int(0)),
-                Property("value2", .int, defaultValue: .int(0)),
-                Property("link", .object, target: "Other"),
-                Property("origin", .backlinks, origin: .init(className: "Obj", property: "link")),
-                Property(
-                    "holders", .backlinks, origin: .init(className: "Obj", property: "targets")),
-            ]),
-        ClassSchema(
-            "Other",
-            [
-                Property("value", .int, defaultValue: .int(0)),
-                Property("next", .object, target: "Other"),
-            ]),
-        ClassSchema(
-            "Linking",
-            [
-                Property("value", .int, defaultValue: .int(0)),
-                Property("link", .object, target: "Obj"),
-            ]),
+            "value: int, value2: int, link: Other, origin: backlinks Obj.link, "
+                + "holders: backlinks Obj.targets",
+            defaults: ["value": .int(0), "value2": .int(0)]),
+        ClassSchema("Other", "value: int, next: Other", defaults: ["value": .int(0)]),
+        ClassSchema("Linking", "value: int, link: Obj", defaults: ["value": .int(0)]),
         ClassSchema(
             "Holder",
-            [
-                Property("ints", .int, collection: .list),
-                Property("names", .string, isOptional: true, collection: .list),
-                Property("targets", .object, collection: .list, target: "Target"),
-                Property("others", .object, collection: .list, target: "Other"),
-                Property("objects", .object, collection: .list, target: "Obj"),
-            ]),
+            "ints: int[], names: string?[], targets: Target[], others: Other[], objects: Obj[]"),
         ClassSchema(
             "Bag",
-            [
-                Property("ints", .int, collection: .set),
-                Property("links", .object, collection: .set, target: "Target"),
-                Property("names", .int, collection: .map),
-                Property("things", .object, collection: .map, target: "Target"),
-                Property("objects", .object, collection: .set, target: "Obj"),
-                Property("named", .object, collection: .map, target: "Obj"),
-            ]),
-        ClassSchema(
-            "Keyed",
-            [Property("id", .int, isPrimary: true), Property("value", .int, defaultValue: .int(0))]),
+            "ints: int<>, links: Target<>, names: int{}, things: Target{}, objects: Obj<>, "
+                + "named: Obj{}"),
+        ClassSchema("Keyed", "id: int primary, value: int", defaults: ["value": .int(0)]),
     ]
 
     let stores: StorePair

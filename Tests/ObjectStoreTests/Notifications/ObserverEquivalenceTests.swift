@@ -120,13 +120,7 @@ import Testing
         let long = String(repeating: "a", count: 2000)
         let key = String(repeating: "k", count: 300)
         let classes = [
-            ClassSchema(
-                "Row",
-                [
-                    Property("number", .int), Property("text", .string), Property("any", .mixed),
-                    Property("list", .int, collection: .list),
-                    Property("map", .string, collection: .map),
-                ])
+            ClassSchema("Row", "number: int, text: string, any: mixed, list: int[], map: string{}")
         ]
         let store = try Store(
             StoreConfiguration(.memory("not in leaves"), schema: classes),

@@ -11,40 +11,6 @@ import Testing
 
     init() throws { world = try ObservedWorld() }
 
-    @Test func `the objects of a change can be read, deleted ones with their last values`() throws {
-        var deleted: [Value] = []
-        var modified: [String] = []
-        let token = try store.observe(world.middle()) { change in
-            let classSchema = try store.schema.require("Obj")
-            let value = try #require(classSchema.property(named: "value"))
-            if let before = change.versionBefore {
-                deleted += try change.deletedObjects.map {
-                    try before.value(value, of: $0.key, in: classSchema)
-                }
-            }
-            for index in change.modifications.indices {
-                modified += try change.properties(ofModification: index).map {
-                    try "\($0.name) \($0.old.summary)>\($0.new.summary)"
-                }
-            }
-        }
-        world.stores.settle()
-        try store.write {
-            try store.delete(world.object(2))
-            try world.set(world.object(3), 7)
-            try world.set(world.object(4, of: "Target"), 7)
-        }
-        world.stores.settle()
-        #expect(deleted == [.int(4)])
-        #expect(modified == ["value 6>7", "link object 4>object 4"])
-        let reason = try #require(token.reason)
-        let causes = try reason.causes.map { cause in
-            let name = try #require(store.schema.find(table: cause.object.table)?.name)
-            return "\(name) \(cause.object.key.rawValue) \(cause.properties.joined(separator: ","))"
-        }
-        #expect(causes == ["Obj 2 ", "Obj 3 value", "Target 4 value"])
-    }
-
     @Test func `a map reports the positions of its keys in byte order`() throws {
         let names: Value = .dictionary(["key0": .int(0), "key1": .int(1), "key3": .int(3)])
         let map = try store.write { try store.create("Bag", .dictionary(["names": names])) }
@@ -166,16 +132,5 @@ import Testing
             #expect(received.news() == expected)
             token.invalidate()
         }
-    }
-}
-
-extension Schema {
-    /// The objects of a backlinks property.
-    func backlinks(_ name: String, of object: LiveObject) throws -> Query {
-        let property = try object.classSchema.requireProperty(name)
-        let origin = try #require(property.origin)
-        let source = try require(origin.className)
-        let column = try source.requireProperty(origin.property).column
-        return Query(.backlinks(source.table, column, object.key), of: source.table)
     }
 }

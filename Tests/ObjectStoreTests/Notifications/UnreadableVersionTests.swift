@@ -9,19 +9,9 @@ import Testing
 
     private static let schema = [
         ClassSchema(
-            "Person",
-            [
-                Property("id", .int, isPrimary: true),
-                Property("name", .string, defaultValue: .string("")),
-                Property("age", .int, defaultValue: .int(1)),
-            ]),
-        ClassSchema(
-            "Dog",
-            [
-                Property("id", .int, isPrimary: true),
-                Property("owner", .object, target: "Person"),
-            ]
-        ),
+            "Person", "id: int primary, name: string, age: int",
+            defaults: ["name": .string(""), "age": .int(1)]),
+        ClassSchema("Dog", "id: int primary, owner: Person"),
     ]
 
     /// Creates a closed store whose dogs belong to the first of many people.

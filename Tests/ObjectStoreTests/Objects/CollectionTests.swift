@@ -10,10 +10,7 @@ import Testing
         var generator = SplitMix(seed: seed)
         let folder = TemporaryFolder()
         func open() throws -> Store {
-            var configuration = StoreConfiguration(
-                .file(folder.file("test.moonpool")), schema: CollectionWorld.classes)
-            configuration.durability = .memory
-            return try Store(configuration, scheduler: ManualScheduler())
+            try Store.file(folder.file("test.moonpool"), CollectionWorld.classes)
         }
         var store = try open()
         try store.write { _ = try store.create("Owner", .dictionary(["id": .int(1)])) }

@@ -25,15 +25,9 @@ enum CollectionWorld {
                 ]),
         ClassSchema(
             "Dog",
-            [
-                Property("id", .int, isPrimary: true), Property("age", .int, defaultValue: .int(0)),
-                Property(
-                    "inSets", .backlinks,
-                    origin: Property.Origin(className: "Owner", property: "dogSet")),
-                Property(
-                    "inMaps", .backlinks,
-                    origin: Property.Origin(className: "Owner", property: "dogMap")),
-            ]),
+            "id: int primary, age: int, inSets: backlinks Owner.dogSet, "
+                + "inMaps: backlinks Owner.dogMap",
+            defaults: ["age": .int(0)]),
     ]
 
     static func name(_ type: PropertyType, _ kind: CollectionKind, _ isOptional: Bool) -> String {

@@ -6,14 +6,9 @@ import Testing
     private static let classes = [
         ClassSchema(
             "Dog",
-            [
-                Property("id", .int, isPrimary: true),
-                Property("friend", .object, target: "Dog"),
-                Property("names", .string, collection: .list),
-                Property("nick", .string, isIndexed: true), Property("note", .mixed),
-            ]),
-        ClassSchema("Cat", [Property("enemy", .object, target: "Dog")]),
-        ClassSchema("Club", [Property("members", .object, collection: .list, target: "Dog")]),
+            "id: int primary, friend: Dog, names: string[], nick: string indexed, note: mixed"),
+        ClassSchema("Cat", "enemy: Dog"),
+        ClassSchema("Club", "members: Dog[]"),
     ]
 
     private let store: Store

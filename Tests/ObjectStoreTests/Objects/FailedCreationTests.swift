@@ -4,30 +4,12 @@ import Testing
 /// A creation that fails halfway leaves no created objects, and does not notify observers.
 @Suite struct FailedCreationTests {
     static let classes = [
-        ClassSchema(
-            "Toy",
-            [
-                Property("id", .int, isPrimary: true),
-                Property("age", .int, isOptional: true),
-                Property("next", .object, target: "Toy"),
-            ]),
-        ClassSchema(
-            "Label",
-            [
-                Property("text", .string),
-                Property("toy", .object, target: "Toy"),
-            ], isEmbedded: true),
+        ClassSchema("Toy", "id: int primary, age: int?, next: Toy"),
+        ClassSchema("Label", "text: string, toy: Toy", isEmbedded: true),
         ClassSchema(
             "Dog",
-            [
-                Property("id", .int, isPrimary: true),
-                Property("best", .object, target: "Toy"),
-                Property("toys", .object, collection: .list, target: "Toy"),
-                Property("few", .object, collection: .set, target: "Toy"),
-                Property("named", .object, collection: .map, target: "Toy"),
-                Property("label", .object, target: "Label"),
-                Property("labels", .object, collection: .list, target: "Label"),
-            ]),
+            "id: int primary, best: Toy, toys: Toy[], few: Toy<>, named: Toy{}, label: Label, "
+                + "labels: Label[]"),
     ]
 
     let scheduler = ManualScheduler()
@@ -170,13 +152,8 @@ import Testing
     @Test(arguments: [UpdateMode.all, .modified])
     func `a failed copy restores the objects that it has updated`(mode: UpdateMode) throws {
         let other = try Store.temporary([
-            ClassSchema(
-                "Toy",
-                [
-                    Property("id", .int, isPrimary: true), Property("age", .string),
-                    Property("next", .object, target: "Cat"),
-                ]),
-            ClassSchema("Cat", [Property("id", .int, isPrimary: true)]),
+            ClassSchema("Toy", "id: int primary, age: string, next: Cat"),
+            ClassSchema("Cat", "id: int primary"),
         ])
         let toy = try other.write {
             try other.create(

@@ -4,20 +4,13 @@ import Testing
 
 @Suite struct InserterTests {
     private static let classes = [
-        ClassSchema("Owner", [Property("name", .string, isPrimary: true)]),
+        ClassSchema("Owner", "name: string primary"),
         ClassSchema(
             "Dog",
-            [
-                Property("id", .int, isPrimary: true), Property("name", .string),
-                Property("age", .int, isOptional: true), Property("weight", .double),
-                Property("good", .bool, defaultValue: .bool(true)),
-                Property("owner", .object, target: "Owner"),
-                Property("tags", .string, collection: .list),
-                Property("chip", .uuid, isOptional: true),
-                Property("born", .date, isOptional: true),
-                Property("height", .float, isOptional: true),
-                Property("photo", .data, isOptional: true),
-            ]),
+            "id: int primary, name: string, age: int?, weight: double, good: bool, "
+                + "owner: Owner, tags: string[], chip: uuid?, born: date?, height: float?, "
+                + "photo: data?",
+            defaults: ["good": .bool(true)]),
     ]
 
     private let store: Store

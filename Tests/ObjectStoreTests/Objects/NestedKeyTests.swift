@@ -7,22 +7,9 @@ import Testing
     static let classes = [
         ClassSchema(
             "A",
-            [
-                Property("id", .int, isPrimary: true), Property("name", .string, isOptional: true),
-                Property("link", .object, target: "A"),
-                Property("list", .object, collection: .list, target: "A"),
-                Property("map", .object, collection: .map, target: "A"),
-                Property("set", .object, collection: .set, target: "A"),
-                Property("part", .object, target: "E"),
-                Property("parts", .object, collection: .list, target: "E"),
-                Property("named", .object, collection: .map, target: "E"),
-            ]),
-        ClassSchema(
-            "E",
-            [
-                Property("name", .string, isOptional: true),
-                Property("a", .object, target: "A"), Property("inner", .object, target: "E"),
-            ], isEmbedded: true),
+            "id: int primary, name: string?, link: A, list: A[], map: A{}, set: A<>, part: E, "
+                + "parts: E[], named: E{}"),
+        ClassSchema("E", "name: string?, a: A, inner: E", isEmbedded: true),
     ]
 
     let store: Store
@@ -179,13 +166,8 @@ import Testing
 
     init() throws {
         let classes = [
-            ClassSchema(
-                "A",
-                [
-                    Property("id", .int, isPrimary: true), Property("x", .int),
-                    Property("es", .object, collection: .list, target: "E"),
-                ]),
-            ClassSchema("E", [Property("x", .int)], isEmbedded: true),
+            ClassSchema("A", "id: int primary, x: int, es: E[]"),
+            ClassSchema("E", "x: int", isEmbedded: true),
         ]
         store = try Store.temporary(classes)
         other = try Store.temporary(classes)
@@ -244,13 +226,11 @@ import Testing
     {
         let folder = TemporaryFolder()
         let path = folder.file("other.moonpool")
-        let classes = [ClassSchema("A", [Property("id", .int, isPrimary: true)])]
+        let classes = [ClassSchema("A", "id: int primary")]
         try store.setDefault(of: "x", in: "A") { [store] in
             let thread = RunningThread {
-                var configuration = StoreConfiguration(.file(path), schema: classes)
-                configuration.durability = .memory
                 #expect(throws: Never.self) {
-                    let elsewhere = try Store(configuration, scheduler: ManualScheduler())
+                    let elsewhere = try Store.file(path, classes)
                     try elsewhere.write { try elsewhere.create("A", .list([.int(1)]), mode: .all) }
                     elsewhere.close()
                 }

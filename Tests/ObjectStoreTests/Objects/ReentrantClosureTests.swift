@@ -10,18 +10,10 @@ import Testing
     private static let classes = [
         ClassSchema(
             "A",
-            [
-                Property("id", .int, isPrimary: true), Property("n", .int, isOptional: true),
-                Property("link", .object, target: "B"),
-                Property("list", .object, collection: .list, target: "B"),
-                Property("child", .object, target: "E"),
-                Property("children", .object, collection: .list, target: "E"),
-                Property("ints", .int, collection: .list),
-                Property("map", .int, collection: .map), Property("mixed", .mixed),
-            ]),
-        ClassSchema("B", [Property("x", .int, defaultValue: .int(0))]),
-        ClassSchema(
-            "E", [Property("x", .int, defaultValue: .int(0))], isEmbedded: true),
+            "id: int primary, n: int?, link: B, list: B[], child: E, children: E[], "
+                + "ints: int[], map: int{}, mixed: mixed"),
+        ClassSchema("B", "x: int", defaults: ["x": .int(0)]),
+        ClassSchema("E", "x: int", defaults: ["x": .int(0)], isEmbedded: true),
     ]
 
     private static func first(_ store: Store) throws -> LiveObject {
@@ -77,9 +69,9 @@ import Testing
                 try nested.removeAll()
             }
         },
-        "define": { try $0.define([ClassSchema("Z", [Property("y", .int)])]) },
+        "define": { try $0.define([ClassSchema("Z", "y: int")]) },
         "redefine": {
-            try $0.redefine([ClassSchema("A", [Property("id", .int, isPrimary: true)])])
+            try $0.redefine([ClassSchema("A", "id: int primary")])
         },
         "refresh": { try $0.refresh() }, "undo": { _ = try $0.undo() },
         "freeze": { _ = try $0.freeze(first($0)).value("list") },
@@ -153,7 +145,7 @@ import Testing
                 }
             },
             "migration": { pair, act in
-                try pair.store.redefine([ClassSchema("B", [Property("y", .int)])]) { migration in
+                try pair.store.redefine([ClassSchema("B", "y: int")]) { migration in
                     try migration.each("B") { _, _ in try act() }
                 }
             },

@@ -9,12 +9,7 @@ import Testing
 
     init() throws {
         stores = try StorePair([
-            ClassSchema(
-                "Note",
-                [
-                    Property("title", .string),
-                    Property("body", .string, isOptional: true, isFullText: true),
-                ])
+            ClassSchema("Note", "title: string, body: string? fulltext")
         ])
     }
 

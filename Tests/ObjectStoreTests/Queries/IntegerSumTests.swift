@@ -8,16 +8,9 @@ import Testing
     private static let classes = [
         ClassSchema(
             "Row",
-            [
-                Property("id", .int, isPrimary: true), Property("value", .int),
-                Property("group", .int), Property("optional", .int, isOptional: true),
-                Property("mixed", .mixed), Property("list", .int, collection: .list),
-                Property("set", .int, collection: .set), Property("map", .int, collection: .map),
-                Property("many", .mixed, collection: .list),
-                Property("named", .mixed, collection: .map),
-                Property("money", .mixed, collection: .list),
-                Property("rows", .object, collection: .list, target: "Row"),
-            ])
+            "id: int primary, value: int, group: int, optional: int?, mixed: mixed, "
+                + "list: int[], set: int<>, map: int{}, many: mixed[], named: mixed{}, "
+                + "money: mixed[], rows: Row[]")
     ]
 
     private let scheduler = ManualScheduler()

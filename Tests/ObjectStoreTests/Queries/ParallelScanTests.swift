@@ -10,13 +10,8 @@ import Testing
     private static let classes = [
         ClassSchema(
             "Row",
-            [
-                Property("id", .int, isPrimary: true), Property("small", .int),
-                Property("number", .int, isOptional: true), Property("real", .double),
-                Property("single", .float, isOptional: true), Property("flag", .bool),
-                Property("text", .string, isOptional: true), Property("money", .decimal),
-                Property("other", .object, target: "Row"),
-            ])
+            "id: int primary, small: int, number: int?, real: double, single: float?, "
+                + "flag: bool, text: string?, money: decimal, other: Row")
     ]
     private let one: Store
     private let several: Store

@@ -7,28 +7,12 @@ import Testing
     private static let classes = [
         ClassSchema(
             "Dog",
-            [
-                Property("name", .string), Property("age", .int, isOptional: true),
-                Property("weight", .double), Property("born", .date, isOptional: true),
-                Property("tags", .string, collection: .list),
-                Property("owner", .object, target: "Person"),
-                Property("coats", .string, collection: .set),
-                Property("notes", .string, collection: .map),
-                Property("toys", .object, collection: .list, target: "Toy"),
-                Property("more", .mixed), Property("home", .object, target: "Place"),
-            ]),
-        ClassSchema(
-            "Place",
-            [Property("type", .string), Property("coordinates", .double, collection: .list)],
-            isEmbedded: true),
-        ClassSchema(
-            "Person",
-            [
-                Property("name", .string), Property("age", .int),
-                Property("favorite", .object, target: "Dog"),
-                Property("dogs", .backlinks, origin: .init(className: "Dog", property: "owner")),
-            ]),
-        ClassSchema("Toy", [Property("name", .string), Property("price", .double)]),
+            "name: string, age: int?, weight: double, born: date?, tags: string[], "
+                + "owner: Person, coats: string<>, notes: string{}, toys: Toy[], more: mixed, "
+                + "home: Place"),
+        ClassSchema("Place", "type: string, coordinates: double[]", isEmbedded: true),
+        ClassSchema("Person", "name: string, age: int, favorite: Dog, dogs: backlinks Dog.owner"),
+        ClassSchema("Toy", "name: string, price: double"),
     ]
 
     private func fill(_ world: QueryWorld) throws {

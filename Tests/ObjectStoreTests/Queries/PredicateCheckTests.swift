@@ -5,14 +5,9 @@ import Testing
 @Suite struct PredicateCheckTests {
     let schema = try! Schema.planned([
         ClassSchema(
-            "Dog",
-            [
-                Property("name", .string, isFullText: true), Property("age", .int),
-                Property("owner", .object, target: "Person"),
-                Property("toys", .object, collection: .list, target: "Toy"),
-                Property("notes", .string, collection: .map),
-            ]), ClassSchema("Person", [Property("name", .string)]),
-        ClassSchema("Toy", [Property("price", .double)]),
+            "Dog", "name: string fulltext, age: int, owner: Person, toys: Toy[], notes: string{}"),
+        ClassSchema("Person", "name: string"),
+        ClassSchema("Toy", "price: double"),
     ])
 
     func fault(_ text: String) -> PredicateCheck.Fault? {
@@ -58,7 +53,7 @@ import Testing
 
     @Test func `predicates are checked against a planned schema`() {
         _ = storeError(.invalidSchema) {
-            _ = try Schema.planned([ClassSchema("Dog", [Property("o", .object, target: "Missing")])]
+            _ = try Schema.planned([ClassSchema("Dog", "o: Missing")]
             )
         }
     }

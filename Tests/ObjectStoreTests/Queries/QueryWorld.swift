@@ -19,39 +19,13 @@ struct QueryWorld {
     static let classes = [
         ClassSchema(
             "Person",
-            [
-                Property("id", .int, isPrimary: true),
-                Property("name", .string, isOptional: true),
-                Property("age", .int, isOptional: true),
-                Property("rank", .int, isIndexed: true),
-                Property("height", .double, isOptional: true),
-                Property("weight", .float, isOptional: true),
-                Property("active", .bool, isOptional: true),
-                Property("born", .date, isOptional: true),
-                Property("photo", .data, isOptional: true),
-                Property("code", .uuid, isOptional: true),
-                Property("mark", .objectID, isOptional: true),
-                Property("nick", .string, isIndexed: true),
-                Property("buddy", .object, target: "Person"),
-                Property("favorite", .object, target: "Item"),
-                Property("items", .object, collection: .list, target: "Item"),
-                Property("numbers", .int, isOptional: true, collection: .list),
-                Property("tags", .string, collection: .list),
-                Property("extra", .mixed),
-                Property(
-                    "admirers", .backlinks,
-                    origin: .init(className: "Person", property: "buddy")),
-            ]),
+            "id: int primary, name: string?, age: int?, rank: int indexed, height: double?, "
+                + "weight: float?, active: bool?, born: date?, photo: data?, code: uuid?, "
+                + "mark: object_id?, nick: string indexed, buddy: Person, favorite: Item, "
+                + "items: Item[], numbers: int?[], tags: string[], extra: mixed, "
+                + "admirers: backlinks Person.buddy"),
         ClassSchema(
-            "Item",
-            [
-                Property("name", .string),
-                Property("price", .double, isOptional: true),
-                Property("count", .int),
-                Property(
-                    "owners", .backlinks,
-                    origin: .init(className: "Person", property: "items")),
-            ]),
+            "Item", "name: string, price: double?, count: int, owners: backlinks Person.items"),
     ]
 
     let store: Store

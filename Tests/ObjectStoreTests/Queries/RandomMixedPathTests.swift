@@ -192,14 +192,8 @@ import Testing
     @Test(arguments: 1...3 as ClosedRange<UInt64>)
     func `random paths agree with a simple evaluation`(seed: UInt64) throws {
         let store = try Store.temporary([
-            ClassSchema(
-                "Dog",
-                [
-                    Property("a", .mixed), Property("b", .int, isOptional: true),
-                    Property("z", .object, target: "Dog"),
-                ]),
-            ClassSchema(
-                "Box", [Property("any", .mixed), Property("many", .mixed, collection: .list)]),
+            ClassSchema("Dog", "a: mixed, b: int?, z: Dog"),
+            ClassSchema("Box", "any: mixed, many: mixed[]"),
         ])
         var model = Model(random: SplitMix(seed: seed))
         var boxes: [(any: Value, many: [Value])] = []

@@ -232,15 +232,7 @@ import Testing
 
     @Test func `a sum does not depend on the order of its values or on who computes it`() throws {
         let store = try Store.temporary([
-            ClassSchema(
-                "A",
-                [
-                    Property("d", .double, isOptional: true),
-                    Property("c", .decimal, isOptional: true),
-                    Property("x", .mixed), Property("link", .object, target: "A"),
-                    Property("links", .object, collection: .list, target: "A"),
-                    Property("ds", .double, collection: .list),
-                ])
+            ClassSchema("A", "d: double?, c: decimal?, x: mixed, link: A, links: A[], ds: double[]")
         ])
         var random = SplitMix(seed: 11)
         let numbers = [1e300, 0x1p53, -1e300, 0.1, 0.2, 0.3, 1e-300, -0x1p53, 1, 2.5]

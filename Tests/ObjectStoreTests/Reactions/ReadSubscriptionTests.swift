@@ -34,13 +34,7 @@ import Testing
     init() throws {
         store = try Store.temporary(
             [
-                ClassSchema(
-                    "Dog",
-                    [
-                        Property("name", .string, isPrimary: true),
-                        Property("age", .int),
-                        Property("tags", .string, collection: .list),
-                    ])
+                ClassSchema("Dog", "name: string primary, age: int, tags: string[]")
             ], scheduler: scheduler)
         let reads = reads
         subscriptions = ReadSubscriptions(isWanted: { reads.isTracking }) { Reads.Read(reads) }

@@ -85,13 +85,13 @@ import Testing
 
     @Test func `A store has up to 60,000 classes`() throws {
         let limit = StoreLimits.classes
-        let classes = (0..<limit).map { ClassSchema("C\($0)", [Property("x", .int)]) }
+        let classes = (0..<limit).map { ClassSchema("C\($0)", "x: int") }
         let store = try Store.temporary(classes)
         #expect(store.schema.classes.count == limit)
         let last = "C\(limit - 1)"
         try store.write { try store.create(last, .dictionary(["x": .int(7)])) }
         #expect(try store.objects(last).filtered("x == 7").count() == 1)
-        let more = ClassSchema("More", [Property("x", .int)])
+        let more = ClassSchema("More", "x: int")
         let text = message { try store.define([more]) }
         #expect(text == "the schema has 60001 classes; the maximum is 60000")
         #expect(store.schema.find("More") == nil)
@@ -101,10 +101,7 @@ import Testing
 
     @Test func `A file has up to 4,096 snapshots at the same time`() throws {
         let folder = TemporaryFolder()
-        var configuration = StoreConfiguration(
-            .file(folder.file("a.moonpool")), schema: [ClassSchema("A", [Property("x", .int)])])
-        configuration.durability = .memory
-        let store = try Store(configuration, scheduler: ManualScheduler())
+        let store = try Store.file(folder.file("a.moonpool"), [ClassSchema("A", "x: int")])
         var held: [StoreView] = []
         let error = storeError(.tooManyVersions) {
             for number in 0..<5000 {
@@ -128,11 +125,8 @@ import Testing
     func `A file grows to its maximum size, and is unchanged beyond`(size: Int) throws {
         let folder = TemporaryFolder()
         let path = folder.file("a.moonpool")
-        var configuration = StoreConfiguration(
-            .file(path), schema: [ClassSchema("A", [Property("text", .string)])], history: 0,
-            maximumSize: size)
-        configuration.durability = .memory
-        let store = try Store(configuration, scheduler: ManualScheduler())
+        let store = try Store.file(
+            path, [ClassSchema("A", "text: string")], history: 0, maximumSize: size)
         let text = Value.string(String(repeating: "x", count: 30_000))
         var count = 0
         let error = storeError(.diskFull) {
@@ -151,12 +145,7 @@ import Testing
 
     @Test func `Strings and data have up to 256 MiB`() throws {
         let store = try Store.temporary([
-            ClassSchema(
-                "A",
-                [
-                    Property("data", .data, isOptional: true),
-                    Property("list", .data, collection: .list), Property("mixed", .mixed),
-                ])
+            ClassSchema("A", "data: data?, list: data[], mixed: mixed")
         ])
         // Zeros cost no memory until they are copied.
         let large = Value.data([UInt8](repeating: 0, count: StoreLimits.valueBytes + 1))
@@ -177,13 +166,7 @@ import Testing
 
     @Test func `Keys of maps have up to 256 MiB, and long keys are found`() throws {
         let store = try Store.temporary([
-            ClassSchema(
-                "A",
-                [
-                    Property("id", .string, isPrimary: true),
-                    Property("map", .int, collection: .map),
-                    Property("set", .string, collection: .set), Property("mixed", .mixed),
-                ])
+            ClassSchema("A", "id: string primary, map: int{}, set: string<>, mixed: mixed")
         ])
         let long = String(repeating: "k", count: 1 << 18)
         try store.write {

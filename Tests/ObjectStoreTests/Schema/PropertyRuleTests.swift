@@ -102,7 +102,7 @@ import Testing
     @Test func `an index that becomes unique is another index`() throws {
         func seat(isUnique: Bool) -> ClassSchema {
             ClassSchema(
-                "Seat", [Property("row", .int), Property("place", .string)],
+                "Seat", "row: int, place: string",
                 indexes: [CompositeIndex(["row", "place"], isUnique: isUnique)])
         }
         let differences = try SchemaDifference.between(

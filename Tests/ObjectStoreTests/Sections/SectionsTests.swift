@@ -6,15 +6,9 @@ import Testing
 @Suite struct SectionsTests {
     static let classes = [
         ClassSchema(
-            "Dog",
-            [
-                Property("name", .string),
-                Property("breed", .string, isOptional: true),
-                Property("age", .int, isOptional: true),
-                Property("weight", .double, defaultValue: .double(0)),
-                Property("owner", .object, target: "Person"),
-            ]),
-        ClassSchema("Person", [Property("name", .string)]),
+            "Dog", "name: string, breed: string?, age: int?, weight: double, owner: Person",
+            defaults: ["weight": .double(0)]),
+        ClassSchema("Person", "name: string"),
     ]
 
     let stores: StorePair

@@ -6,14 +6,11 @@ import Testing
 /// Stores of one file on several threads.
 @Suite struct ConcurrentWriteTests {
     private static let classes = [
-        ClassSchema(
-            "Entry", [Property("id", .int, isPrimary: true), Property("writer", .int)])
+        ClassSchema("Entry", "id: int primary, writer: int")
     ]
 
     private static func open(_ path: String) throws -> Store {
-        var configuration = StoreConfiguration(.file(path), schema: classes)
-        configuration.durability = .memory
-        return try Store(configuration, scheduler: ManualScheduler())
+        try Store.file(path, classes)
     }
 
     private final class Counter: Sendable {

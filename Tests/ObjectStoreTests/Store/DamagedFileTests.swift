@@ -122,12 +122,7 @@ import Testing
         _ = try? StoreFiles.compact(path)
         let classes = [
             ClassSchema(
-                "Thing",
-                [
-                    Property("id", .int, isPrimary: true), Property("int", .string),
-                    Property("string", .string, isOptional: true, isIndexed: true),
-                    Property("ints", .int, collection: .list),
-                ])
+                "Thing", "id: int primary, int: string, string: string? indexed, ints: int[]")
         ]
         var configuration = StoreConfiguration(
             .file(path), schema: classes, schemaVersion: 7,

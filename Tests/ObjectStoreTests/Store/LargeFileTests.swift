@@ -12,13 +12,7 @@ import Testing
             StoreConfiguration(
                 .file(folder.path + "/large.moonpool"),
                 schema: [
-                    ClassSchema(
-                        "Dog",
-                        [
-                            Property("id", .int, isPrimary: true),
-                            Property("name", .string, isIndexed: true),
-                            Property("blob", .data),
-                        ])
+                    ClassSchema("Dog", "id: int primary, name: string indexed, blob: data")
                 ]), scheduler: ManualScheduler())
     }
 

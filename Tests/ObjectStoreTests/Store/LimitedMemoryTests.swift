@@ -15,7 +15,7 @@ import Testing
             StoreConfiguration(
                 .file(folder.path + "/limited.moonpool"),
                 schema: [
-                    ClassSchema("Word", [Property("text", .string), Property("number", .int)]),
+                    ClassSchema("Word", "text: string, number: int"),
                     ClassSchema(
                         "Entry",
                         Self.indexed.map {
@@ -73,12 +73,7 @@ import Testing
     @Test func `An index that is built under a limit is complete`() throws {
         try limited(to: 4 << 20) {
             try store.define([
-                ClassSchema(
-                    "Word",
-                    [
-                        Property("text", .string, isIndexed: true),
-                        Property("number", .int, isIndexed: true),
-                    ])
+                ClassSchema("Word", "text: string indexed, number: int indexed")
             ])
         }
         #expect(try store.verify().isEmpty)
@@ -97,9 +92,7 @@ import Testing
             StoreConfiguration(
                 .file(folder.path + "/old.moonpool"),
                 schema: [
-                    ClassSchema(
-                        "Note",
-                        [Property("texts", .string, collection: .list), Property("text", .string)])
+                    ClassSchema("Note", "texts: string[], text: string")
                 ]),
             scheduler: ManualScheduler())
         let count = isSmall ? 100 : 10_000

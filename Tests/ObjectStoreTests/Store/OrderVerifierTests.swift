@@ -8,13 +8,7 @@ import Testing
     private static let classes = [
         ClassSchema(
             "Bag",
-            [
-                Property("numbers", .int, collection: .set),
-                Property("words", .string, collection: .set),
-                Property("values", .double, collection: .set),
-                Property("anything", .mixed, collection: .set),
-                Property("names", .int, collection: .map),
-            ])
+            "numbers: int<>, words: string<>, values: double<>, anything: mixed<>, names: int{}")
     ]
 
     private func bag(_ store: Store) throws -> LiveObject {

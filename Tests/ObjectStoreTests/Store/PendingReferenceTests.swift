@@ -9,13 +9,7 @@ import Testing
 
     init() throws {
         pair = try StorePair([
-            ClassSchema(
-                "Dog",
-                [
-                    Property("id", .int, isPrimary: true),
-                    Property("marks", .int, collection: .list),
-                    Property("friends", .object, collection: .list, target: "Dog"),
-                ])
+            ClassSchema("Dog", "id: int primary, marks: int[], friends: Dog[]")
         ])
     }
 

@@ -4,13 +4,7 @@ import Testing
 /// References from one store to another of the same file.
 @Suite struct ReferenceTests {
     static let classes = [
-        ClassSchema(
-            "Dog",
-            [
-                Property("id", .int, isPrimary: true), Property("age", .int),
-                Property("friends", .object, collection: .list, target: "Dog"),
-                Property("marks", .int, collection: .set),
-            ])
+        ClassSchema("Dog", "id: int primary, age: int, friends: Dog[], marks: int<>")
     ]
     let folder = TemporaryFolder()
     let near: Store

@@ -86,12 +86,8 @@ private struct Refused: Error {}
         let store = try Store.temporary([
             ClassSchema(
                 "Note",
-                [
-                    Property("id", .int, isPrimary: true),
-                    Property("text", .string, isFullText: true),
-                    Property("rank", .int, isIndexed: true),
-                    Property("words", .string, collection: .list),
-                ], indexes: [CompositeIndex(["rank", "id"])])
+                "id: int primary, text: string fulltext, rank: int indexed, words: string[]",
+                indexes: [CompositeIndex(["rank", "id"])])
         ])
         func add(_ ids: Range<Int64>) throws {
             for id in ids {
@@ -134,15 +130,10 @@ private struct Refused: Error {}
 
     @Test func `a schema change in a savepoint is rolled back with its objects`() throws {
         let scheduler = ManualScheduler()
-        let dog = ClassSchema("Dog", [Property("name", .string)])
+        let dog = ClassSchema("Dog", "name: string")
         let store = try Store.temporary([dog], scheduler: scheduler)
-        let larger = ClassSchema(
-            "Dog",
-            [
-                Property("name", .string, isIndexed: true), Property("age", .int),
-                Property("toys", .object, collection: .list, target: "Toy"),
-            ])
-        let toy = ClassSchema("Toy", [Property("price", .int, isIndexed: true)])
+        let larger = ClassSchema("Dog", "name: string indexed, age: int, toys: Toy[]")
+        let toy = ClassSchema("Toy", "price: int indexed")
         try store.write { try store.create("Dog", .dictionary(["name": .string("Rex")])) }
         try store.write {
             _ = try? store.savepoint {
@@ -162,7 +153,7 @@ private struct Refused: Error {}
         }
         #expect(try store.verify().isEmpty)
         try store.write {
-            try store.defineInWrite([ClassSchema("Cat", [Property("lives", .int)])])
+            try store.defineInWrite([ClassSchema("Cat", "lives: int")])
             _ = try? store.savepoint {
                 try store.defineInWrite([larger, toy])
                 throw Refused()
@@ -177,7 +168,7 @@ private struct Refused: Error {}
 
     @Test func `an object of a write that was rolled back never becomes another one`() throws {
         let stores = try StorePair([
-            ClassSchema("Dog", [Property("id", .int, isPrimary: true)])
+            ClassSchema("Dog", "id: int primary")
         ])
         func create(_ store: Store, _ id: Int64) throws -> LiveObject {
             try store.create("Dog", .dictionary(["id": .int(id)]))
@@ -199,7 +190,7 @@ private struct Refused: Error {}
     }
 
     @Test func `the keys of one store are not reserved in another one`() throws {
-        let classes = [ClassSchema("Dog", [Property("id", .int, isPrimary: true)])]
+        let classes = [ClassSchema("Dog", "id: int primary")]
         // The files are likely to be opened at the same memory address, one after the other.
         var closed: [Store] = []
         for _ in 0..<20 {

@@ -6,17 +6,10 @@ import Testing
     static let classes = [
         ClassSchema(
             "Dog",
-            [
-                Property("id", .int, isPrimary: true),
-                Property("name", .string, isIndexed: true, isFullText: true),
-                Property("marks", .int, collection: .list),
-                Property("notes", .string, collection: .map),
-                Property("owner", .object, target: "Person"),
-            ], indexes: [CompositeIndex(["owner", "id"])]),
-        ClassSchema(
-            "Person",
-            [Property("dogs", .backlinks, origin: .init(className: "Dog", property: "owner"))]),
-        ClassSchema("Empty", [Property("n", .int)]),
+            "id: int primary, name: string indexed fulltext, marks: int[], notes: string{}, "
+                + "owner: Person", indexes: [CompositeIndex(["owner", "id"])]),
+        ClassSchema("Person", "dogs: backlinks Dog.owner"),
+        ClassSchema("Empty", "n: int"),
     ]
 
     func fill(_ store: Store, _ count: Int64) throws {
@@ -66,7 +59,7 @@ import Testing
     }
 
     @Test func `a long value counts once, and the newest rows count as inline tail`() throws {
-        let store = try Store.temporary([ClassSchema("Note", [Property("text", .string)])])
+        let store = try Store.temporary([ClassSchema("Note", "text: string")])
         try store.write {
             _ = try store.create(
                 "Note", .dictionary(["text": .string(String(repeating: "x", count: 5_000))]))

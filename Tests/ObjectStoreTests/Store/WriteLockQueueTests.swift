@@ -20,10 +20,7 @@ private final class Counts: Sendable {
     private let scheduler = ManualScheduler()
 
     private func open(_ scheduler: ManualScheduler) throws -> Store {
-        var configuration = StoreConfiguration(
-            .file(folder.file("a.moonpool")), schema: Self.classes)
-        configuration.durability = .memory
-        return try Store(configuration, scheduler: scheduler)
+        try Store.file(folder.file("a.moonpool"), Self.classes, on: scheduler)
     }
 
     /// A thread with an open write.
@@ -185,9 +182,7 @@ private final class Counts: Sendable {
         let threads = (0..<8).map { number in
             RunningThread {
                 do {
-                    var configuration = StoreConfiguration(.file(path))
-                    configuration.durability = .memory
-                    let store = try Store(configuration, scheduler: ManualScheduler())
+                    let store = try Store.file(path)
                     while !isDone.isSet {
                         try store.write {}
                         counts.add(number)

@@ -3,13 +3,8 @@ import Testing
 
 @Suite struct MixedPropertyTests {
     static let classes = [
-        ClassSchema("Dog", [Property("id", .int, isPrimary: true)]),
-        ClassSchema(
-            "Box",
-            [
-                Property("id", .int, isPrimary: true), Property("any", .mixed),
-                Property("many", .mixed, collection: .list),
-            ]),
+        ClassSchema("Dog", "id: int primary"),
+        ClassSchema("Box", "id: int primary, any: mixed, many: mixed[]"),
     ]
     let store: Store
 
