@@ -264,25 +264,6 @@ import Testing
         #expect(!model.isEmpty)
     }
 
-    @Test func `a bytes index removes all entries of its column only`() throws {
-        let environment = try TemporaryEnvironment()
-        let tables = environment.indexTables()
-        let one = BytesIndex(table: TableID(1), column: ColumnID(1), tables: tables)
-        let two = BytesIndex(table: TableID(1), column: ColumnID(2), tables: tables)
-        let write = try environment.beginWrite()
-        for index in [one, two] {
-            for key in Int64(0)..<2000 {
-                try Array("value \(key)".utf8).withUnsafeBytes {
-                    try index.insert($0, ObjectKey(key), in: write.handle)
-                }
-            }
-            try index.flush(in: write.handle)
-        }
-        try one.removeAll(in: write.handle)
-        #expect(try one.keys(from: [], below: nil, in: write.handle).isEmpty)
-        #expect(try two.keys(from: [], below: nil, in: write.handle).count == 2000)
-    }
-
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
     func `a bytes index reports damaged blocks and never reads outside of them`(seed: UInt64) throws
     {

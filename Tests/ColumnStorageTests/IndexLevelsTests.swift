@@ -41,7 +41,12 @@ import Testing
                 write.setNull(table, ColumnID(0), key)
                 model.numbers[key] = .some(nil)
             } else {
-                let number = Int64.random(in: 0...5000, using: &random)
+                let number: Int64 =
+                    switch Int.random(in: 0..<8, using: &random) {
+                    case 0: .random(in: .min ... .max, using: &random)
+                    case 1: .random(in: 0...4, using: &random) * 1000
+                    default: .random(in: 0...5000, using: &random)
+                    }
                 write.set(table, ColumnID(0), key, int: number)
                 model.numbers[key] = number
             }
@@ -75,22 +80,26 @@ import Testing
         _ snapshot: Snapshot, _ model: Model, _ random: inout SeededGenerator, _ what: String
     ) throws {
         let table = try snapshot.table(people.id)
-        for _ in 0..<20 {
-            let lower = Int64.random(in: -10...5000, using: &random)
-            let upper = lower + Int64.random(in: 0...40, using: &random)
-            let expected = model.numbers.compactMap { key, number in
-                number.map { (number: $0, key: key) }
-            }
-            .filter { (lower...upper).contains($0.number) }
+        let all = model.numbers.compactMap { key, number in number.map { (number: $0, key: key) } }
             .sorted { ($0.number, $0.key) < ($1.number, $1.key) }
+        #expect(try table.keys(ColumnID(0), from: nil, through: nil) == all.map(\.key), "\(what)")
+        for round in 0..<20 {
+            let lower =
+                round % 2 == 0
+                ? Int64.random(in: -10...5000, using: &random)
+                : all.randomElement(using: &random)?.number ?? 0
+            let (upper, _) = lower.addingReportingOverflow(.random(in: 0...40, using: &random))
+            guard upper >= lower else { continue }
+            let expected = all.filter { (lower...upper).contains($0.number) }
             let found = try table.keys(ColumnID(0), from: lower, through: upper)
             #expect(found == expected.map(\.key), "\(what)")
             let count = try table.count(ColumnID(0), from: lower, through: upper)
             #expect(count == expected.count, "\(what)")
             let most = try table.count(ColumnID(0), from: lower, through: upper, atMost: 3)
             #expect(most == (expected.count > 3 ? nil : expected.count), "\(what)")
-            let first = try table.find(ColumnID(0), int: lower)
-            #expect(first == expected.first { $0.number == lower }?.key, "\(what)")
+            let equal = expected.filter { $0.number == lower }.map(\.key)
+            #expect(try table.find(ColumnID(0), int: lower) == equal.first, "\(what)")
+            #expect(try table.keys(ColumnID(0), equalTo: lower) == equal, "\(what)")
         }
     }
 
