@@ -69,8 +69,7 @@ import Testing
             let keys = try bytes.withUnsafeBytes { try index.keys(equalTo: $0, in: handle) }
             #expect(keys.map(\.rawValue) == expected, sourceLocation: sourceLocation)
             let prefix = [UInt8](bytes.prefix(2))
-            let beginning = try index.keys(
-                withPrefix: prefix, atMost: .max, in: handle)
+            let beginning = try index.keys(withPrefix: prefix, atMost: .max, in: handle)
             #expect(
                 beginning?.map(\.rawValue)
                     == model.entries.filter { $0.bytes.starts(with: prefix) }.map(\.key),
@@ -155,8 +154,7 @@ import Testing
             tables.invalidate()
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 try environment.reopen()
-                tables = environment.indexTables(
-                    leastPages: leastPages, hasRuns: tables.hasRuns)
+                tables = environment.indexTables(leastPages: leastPages, hasRuns: tables.hasRuns)
                 indexes = make()
             }
             let read = try environment.beginRead()

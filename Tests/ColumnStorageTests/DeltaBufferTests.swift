@@ -12,14 +12,11 @@ import Testing
     }
 
     /// One write: nodes with these keys and numbers of bytes, each filled with its key.
-    private func write(
-        _ nodes: [(DeltaBuffer.Home, UInt64, Int)], to file: ColumnFile
-    ) throws {
+    private func write(_ nodes: [(DeltaBuffer.Home, UInt64, Int)], to file: ColumnFile) throws {
         let buffer = DeltaBufferStorage()
         let write = try WriteTransaction(file.lease(), durability: .memory)
         for (home, key, count) in nodes {
-            let space = try buffer.reserve(
-                home, key, count: count, file.tables, in: write.handle)
+            let space = try buffer.reserve(home, key, count: count, file.tables, in: write.handle)
             #expect(space.count == count)
             space.initializeMemory(as: UInt8.self, repeating: UInt8(key % 251))
         }

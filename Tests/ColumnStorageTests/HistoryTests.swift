@@ -24,8 +24,7 @@ import Testing
             let changes = TableChanges(inserted: [ObjectKey(key)])
             ChangeSet(tables: [TableID(1): changes]).encode(into: &entry)
             try entry.bytes.withUnsafeBytes {
-                try write.handle.put(
-                    environment.history, write.handle.version, $0, append: true)
+                try write.handle.put(environment.history, write.handle.version, $0, append: true)
             }
             try write.commit()
         }

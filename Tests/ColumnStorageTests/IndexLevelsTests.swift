@@ -13,8 +13,7 @@ import Testing
             ColumnDefinition(id: ColumnID(0), kind: .int, isOptional: true, index: .ordered),
             ColumnDefinition(id: ColumnID(1), kind: .string, index: .ordered, isFullText: true),
             ColumnDefinition(id: ColumnID(2), kind: .link, isOptional: true, target: TableID(20)),
-            ColumnDefinition(
-                id: ColumnID(3), kind: .list, elementKind: .link, target: TableID(20)),
+            ColumnDefinition(id: ColumnID(3), kind: .list, elementKind: .link, target: TableID(20)),
         ],
         compositeIndexes: [CompositeIndexDefinition(id: 0, columns: [ColumnID(1), ColumnID(0)])])
 

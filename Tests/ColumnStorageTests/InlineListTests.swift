@@ -14,8 +14,7 @@ import Testing
 
     private static let definition: TableDefinition = {
         let collections = [
-            ColumnDefinition(
-                id: numbers, kind: .list, elementKind: .int, contents: ColumnID(1)),
+            ColumnDefinition(id: numbers, kind: .list, elementKind: .int, contents: ColumnID(1)),
             ColumnDefinition(
                 id: texts, kind: .list, elementKind: .string, elementIsOptional: true,
                 contents: ColumnID(3)),
@@ -99,8 +98,7 @@ import Testing
                 element(column, rows, &generator)
             }
             if column == links, Bool.random(using: &generator) {
-                try list.append(
-                    links: added.compactMap { $0.word.map { ObjectKey(rawValue: $0) } })
+                try list.append(links: added.compactMap { $0.word.map { ObjectKey(rawValue: $0) } })
             } else {
                 try list.append(contentsOf: added)
             }
@@ -148,8 +146,7 @@ import Testing
                     try rows.listCount(column, key) == elements.count,
                     sourceLocation: sourceLocation)
                 let last = elements.count - 1
-                #expect(
-                    try list.element(at: last) == elements.last, sourceLocation: sourceLocation)
+                #expect(try list.element(at: last) == elements.last, sourceLocation: sourceLocation)
             }
             let reader = try #require(try rows.map(map, key))
             let entries = try reader.entries()

@@ -170,9 +170,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an element of a long list is found from its nearer end`(
-        isKnown: Bool
-    ) throws {
+    func `an element of a long list is found from its nearer end`(isKnown: Bool) throws {
         let column = ListColumn(
             table: TableID(1), column: ColumnID(1), elementKind: .int,
             pages: ListPages(environment.lists), length: { _ in isKnown ? 60_000 : nil })

@@ -11,8 +11,7 @@ import Testing
     private let owner = ObjectKey(0)
 
     private func makeFile(_ folder: TemporaryFolder) throws -> Snapshot {
-        let snapshot = try Snapshot(
-            ColumnFile.open(path: folder.file("maps")))
+        let snapshot = try Snapshot(ColumnFile.open(path: folder.file("maps")))
         _ = try snapshot.beginWrite()
         let session = try #require(snapshot.write)
         try session.define(

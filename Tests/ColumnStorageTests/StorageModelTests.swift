@@ -170,8 +170,7 @@ struct ModelRow: Equatable {
                 #expect(try RecoveredCopy.isSame(path), "seed \(seed), round \(round), recovered")
             }
             try check(left, before, "seed \(seed), round \(round), version before")
-            let changes = try #require(
-                try live.changes(from: left.version, to: live.version))
+            let changes = try #require(try live.changes(from: left.version, to: live.version))
             let own = changes.tables[table] ?? TableChanges()
             #expect(own.inserted == KeySet(unordered: Array(inserted)))
             #expect(own.deleted == KeySet(unordered: Array(deleted)))

@@ -139,10 +139,7 @@ import Testing
             try DeltaBuffer.read(handle).forEach { home, key, _ in
                 if home == .tail { keys.insert(key) }
             }
-            return (
-                keys.count - 1,
-                try handle.statistics(tables.leaves(of: table)).entries
-            )
+            return (keys.count - 1, try handle.statistics(tables.leaves(of: table)).entries)
         }
         for number in 0..<Cluster.rows {
             _ = try live.beginWrite()

@@ -50,8 +50,7 @@ import Testing
         TextQuery(query)?.matches(Array(text.utf8).span)
     }
 
-    @Test
-    func `a search requires all words, excludes words after a minus, and matches prefixes`() {
+    @Test func `a search requires all words, excludes words after a minus, and matches prefixes`() {
         #expect(matches("", "anything") == false)
         #expect(matches("- * -*", "anything") == false)
         #expect(matches("red dog", "A dog, RED as rust") == true)

@@ -13,8 +13,7 @@ import Testing
             ColumnDefinition(
                 id: ColumnID(1), kind: .string, isOptional: true, index: .ordered, isFullText: true),
             ColumnDefinition(id: ColumnID(2), kind: .link, isOptional: true, target: TableID(1)),
-            ColumnDefinition(
-                id: ColumnID(3), kind: .list, elementKind: .link, target: TableID(1)),
+            ColumnDefinition(id: ColumnID(3), kind: .list, elementKind: .link, target: TableID(1)),
             ColumnDefinition(id: ColumnID(4), kind: .list, elementKind: .string),
         ],
         compositeIndexes: [CompositeIndexDefinition(id: 0, columns: [ColumnID(1), ColumnID(0)])])
@@ -144,16 +143,12 @@ import Testing
 
     @Test func `missing and unused index blocks are reported`() throws {
         try expect("is missing in the index", column: 0) { handle, tables in
-            let index = IntIndex(
-                table: people.id, column: ColumnID(0),
-                tables: indexes(tables))
+            let index = IntIndex(table: people.id, column: ColumnID(0), tables: indexes(tables))
             try index.remove(77, ObjectKey(77), in: handle)
             try index.flush(in: handle)
         }
         try expect("in the unique index twice", column: 0) { handle, tables in
-            let index = IntIndex(
-                table: people.id, column: ColumnID(0),
-                tables: indexes(tables))
+            let index = IntIndex(table: people.id, column: ColumnID(0), tables: indexes(tables))
             try index.insert(77, ObjectKey(78), in: handle)
             try index.flush(in: handle)
         }
@@ -164,9 +159,7 @@ import Testing
             try [1].withUnsafeBytes { try handle.put(added, key.least(), $0) }
         }
         try expect("an index that does not exist") { handle, tables in
-            let index = IntIndex(
-                table: people.id, column: ColumnID(9),
-                tables: indexes(tables))
+            let index = IntIndex(table: people.id, column: ColumnID(9), tables: indexes(tables))
             try index.insert(1, ObjectKey(1), in: handle)
             try index.flush(in: handle)
         }

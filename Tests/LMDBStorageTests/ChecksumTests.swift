@@ -64,9 +64,7 @@ import Testing
         change(offset + 100, to: [bytes[offset + 100] ^ 1])
     }
 
-    @Test func `values of every length are read by keys of both kinds and by cursors`()
-        throws
-    {
+    @Test func `values of every length are read by keys of both kinds and by cursors`() throws {
         try fill()
         let lease = try open()
         let read = try ReadTransaction(lease)
@@ -101,9 +99,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `replaced values are read by other transactions of the same process`(
-        inMap: Bool
-    ) throws {
+    func `replaced values are read by other transactions of the same process`(inMap: Bool) throws {
         let lease = try open(inMap: inMap)
         // Some file systems do not support writing through the map.
         let table = lease.environment.tables[0]

@@ -348,8 +348,7 @@ import Testing
         let lease = try open(path)
         #expect(mode(path) == 0o660 && mode(path + "-lock") == 0o660)
         #expect(lease.environment.latestVersion() == 2)
-        #expect(
-            ProcessServices.names(in: folder + "/real")?.sorted() == ["store", "store-lock"])
+        #expect(ProcessServices.names(in: folder + "/real")?.sorted() == ["store", "store-lock"])
     }
 
     @Test func `an empty file opens as a new file and keeps its mode`() throws {
@@ -382,9 +381,7 @@ import Testing
         #expect(access(present.path, F_OK) == 0)
     }
 
-    @Test func `a file without a name contains data and leaves no temporary files`()
-        throws
-    {
+    @Test func `a file without a name contains data and leaves no temporary files`() throws {
         let options = EnvironmentOptions(mapSize: 1 << 28, writesThroughMap: true)
         let lease = try EnvironmentRegistry.open(
             AnonymousFile(), named: "nothing", options: options, tables: Self.tables)

@@ -49,8 +49,7 @@ import Testing
         let read = try ReadTransaction(lease)
         var opened: OpaquePointer?
         #expect(mdb_cursor_open(read.handle.pointer, 0, &opened) == 0)
-        let cursor = Cursor(
-            try #require(opened), Unmanaged.passUnretained(lease.environment), 0)
+        let cursor = Cursor(try #require(opened), Unmanaged.passUnretained(lease.environment), 0)
         var (count, longest) = (0, 0)
         var entry = try cursor.first()
         while let found = entry {
@@ -175,8 +174,7 @@ import Testing
                 _ = try FileCompaction.compact(path: path, versions: Self.versions)
                 lease = try self.open(isPlain: isPlain)
                 #expect(lease?.environment.latestVersion() == version)
-                try change(
-                    try current(), durability, count: .random(in: 1...4000), &model)
+                try change(try current(), durability, count: .random(in: 1...4000), &model)
             case 7 where readers.isEmpty:
                 lease = nil
                 lease = try self.open(isPlain: isPlain)

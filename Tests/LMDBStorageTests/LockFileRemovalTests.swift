@@ -14,8 +14,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func open() throws -> EnvironmentLease {
-        try EnvironmentRegistry.open(
-            path: path, options: EnvironmentOptions(), tables: Self.tables)
+        try EnvironmentRegistry.open(path: path, options: EnvironmentOptions(), tables: Self.tables)
     }
 
     private var hasLockFile: Bool { access(path + "-lock", F_OK) == 0 }

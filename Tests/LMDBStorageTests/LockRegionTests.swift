@@ -57,9 +57,7 @@ import Testing
     }
 
     @Test
-    func `a lock file of another layout counts as one with readers and without a writer`()
-        throws
-    {
+    func `a lock file of another layout counts as one with readers and without a writer`() throws {
         store(UInt32(7), at: 4)
         let region = LockRegion(of: path)
         let write = try WriteTransaction(lease, durability: .memory)

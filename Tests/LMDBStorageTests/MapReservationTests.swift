@@ -332,9 +332,7 @@ import Testing
             try check(try open(), 0..<20, count: 100)
         }
 
-        @Test func `a new file without space is an error, and is removed`()
-            throws
-        {
+        @Test func `a new file without space is an error, and is removed`() throws {
             limit(4096)
             defer { lift() }
             #expect(throws: StorageError(rawCode: ENOSPC, call: "fallocate", file: path)) {

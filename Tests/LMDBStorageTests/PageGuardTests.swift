@@ -13,8 +13,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func open() throws -> EnvironmentLease {
-        try EnvironmentRegistry.open(
-            path: path, options: EnvironmentOptions(), tables: Self.tables)
+        try EnvironmentRegistry.open(path: path, options: EnvironmentOptions(), tables: Self.tables)
     }
 
     private func remove() { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
@@ -53,9 +52,7 @@ import Testing
         for page in first..<Int(lseek(file, 0, SEEK_END)) / 4096 {
             _ = pread(file, &head, 16, off_t(page * 4096))
             let (number, flags) = head.withUnsafeBytes {
-                (
-                    $0.load(as: UInt64.self), $0.load(fromByteOffset: 10, as: UInt16.self)
-                )
+                ($0.load(as: UInt64.self), $0.load(fromByteOffset: 10, as: UInt16.self))
             }
             if number == UInt64(page), [1, 2, 4].contains(flags) { found.append((number, flags)) }
         }
@@ -146,9 +143,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 4] as [UInt16])
-    func `a damaged page header is an error for every operation`(
-        flags: UInt16
-    ) throws {
+    func `a damaged page header is an error for every operation`(flags: UInt16) throws {
         for offset in [0, 10, 12, 14] {
             remove()
             let pages = heads(from: try fill()).filter { $0.flags == flags }
@@ -303,9 +298,7 @@ import Testing
         #expect(try PageVerifier.faults(path: path, atMost: 3) == [])
     }
 
-    @Test func `a verified page in the place of another one is an error`()
-        throws
-    {
+    @Test func `a verified page in the place of another one is an error`() throws {
         let pages = try fillNumbers()
         let file = Platform.openDescriptor(path, O_RDWR)
         defer { close(file) }

@@ -13,8 +13,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func open() throws -> EnvironmentLease {
-        try EnvironmentRegistry.open(
-            path: path, options: EnvironmentOptions(), tables: Self.tables)
+        try EnvironmentRegistry.open(path: path, options: EnvironmentOptions(), tables: Self.tables)
     }
 
     private func change(_ count: Int, using random: inout SeededGenerator) throws {
@@ -74,9 +73,7 @@ import Testing
     enum Damage: CaseIterable { case size, offset, order }
 
     @Test(arguments: Damage.allCases)
-    func `an entry with a wrong size, offset or order is damage`(
-        damage: Damage
-    ) throws {
+    func `an entry with a wrong size, offset or order is damage`(damage: Damage) throws {
         var random = SeededGenerator(seed: 4)
         for _ in 0..<10 { try change(80, using: &random) }
         // Now every page is in use.

@@ -28,9 +28,7 @@ import Testing
     }
 
     @Test(arguments: [Durability.full, .async, .memory])
-    func `commits survive reopening, without a log`(
-        durability: Durability
-    ) throws {
+    func `commits survive reopening, without a log`(durability: Durability) throws {
         do {
             let lease = try open(isPlain: true)
             #expect(lease.environment.log == nil)

@@ -96,9 +96,7 @@ import Testing
         return try isRight(read, lease)
     }
 
-    private static func isRight(
-        _ read: ReadTransaction, _ lease: EnvironmentLease
-    ) throws -> Bool {
+    private static func isRight(_ read: ReadTransaction, _ lease: EnvironmentLease) throws -> Bool {
         let found = try read.handle.get(lease.environment.tables[0], 1)
         return found?.loadUnaligned(as: UInt64.self) == read.version
     }

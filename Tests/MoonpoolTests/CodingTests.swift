@@ -93,8 +93,7 @@ private enum Coder: CaseIterable {
 
     @Test(arguments: Coder.allCases)
     private func `A model decodes from some of its keys`(coder: Coder) throws {
-        let bob = try coder.decode(
-            Person.self, coder.encode(["name": "Bob", "unknown": "x"]))
+        let bob = try coder.decode(Person.self, coder.encode(["name": "Bob", "unknown": "x"]))
         #expect(bob == Person(name: "Bob"))
         let full = Person(
             name: "Ann", email: "e", visits: 1, born: Timestamp(microseconds: 5),

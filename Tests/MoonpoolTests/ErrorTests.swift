@@ -42,8 +42,7 @@ private struct Failed: Error {}
         #expect(code { try twin.set(\.text, to: "a") } == .notInWrite)
         #expect(code { _ = try gone.get(\.text) } == .invalidObject)
         #expect(code { try store.writeNow { tx in try tx.insert(Twin(id: 1)) } } == .duplicateKey)
-        #expect(
-            code { try store.writeNow { _ in try store.writeNow { _ in } } } == .alreadyInWrite)
+        #expect(code { try store.writeNow { _ in try store.writeNow { _ in } } } == .alreadyInWrite)
         #expect(code { _ = try store.all(Twin.self).where("age > 2") } == .unknownProperty)
         #expect(code { _ = try store.all(Twin.self).where("id >") } == .invalidQuery)
         #expect(code { _ = try store.find(Twin.self, "one") } == .typeMismatch)

@@ -39,8 +39,7 @@ private struct PetCard: Projection, Equatable {
             let ann = try tx.insert(Keeper(name: "Ann"))
             for id in 1...6 {
                 let color = id % 3 == 0 ? nil : id % 2 == 0 ? "black" : "brown"
-                let pet = try tx.insert(
-                    Pet(id: id, age: 7 - id, color: color, owner: Link(ann)))
+                let pet = try tx.insert(Pet(id: id, age: 7 - id, color: color, owner: Link(ann)))
                 ann.list.append(pet)
                 ann.team.insert(pet)
                 ann.map["\(id)"] = pet

@@ -7,8 +7,7 @@ import Testing
 /// A main-actor program in its own process.
 @MainActor private enum MainActorProgram {
     static func run() async throws {
-        let store = try Store(
-            .memory("main-actor"), models: Book.self, Author.self, Shelf.self)
+        let store = try Store(.memory("main-actor"), models: Book.self, Author.self, Shelf.self)
         let opened = RunningThread.currentNumber
         let deadline = ContinuousClock.now + .seconds(60)
         var number = 0

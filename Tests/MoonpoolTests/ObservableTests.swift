@@ -53,8 +53,7 @@ private actor Tracker {
         if let store { return store }
         var options = StoreOptions()
         options.isObservable = isObservable
-        let made = try Store(
-            location, models: Book.self, Author.self, Shelf.self, options: options)
+        let made = try Store(location, models: Book.self, Author.self, Shelf.self, options: options)
         store = made
         return made
     }
@@ -77,9 +76,7 @@ private actor Tracker {
         return store
     }
 
-    @MainActor @Test func `a scope is called only for properties that it has read`()
-        async throws
-    {
+    @MainActor @Test func `a scope is called only for properties that it has read`() async throws {
         let store = try open(.memory("observable"))
         defer { store.close() }
         let writer = try Writer(.memory("observable"))
@@ -279,8 +276,7 @@ private actor Tracker {
         _ = track(flag) { dune.title }
         await #expect(processExitsWith: .success) {
             [path = path as String] in
-            let store = try Store(
-                .file(path), models: Book.self, Author.self, Shelf.self, on: nil)
+            let store = try Store(.file(path), models: Book.self, Author.self, Shelf.self, on: nil)
             try store.writeNow { _ in try store.find(Book.self, 1)?.title = "Dune II" }
             store.close()
         }

@@ -248,9 +248,7 @@ private actor Observer {
     }
 
     @Test
-    func `a sequence that cannot read its first version begins with the next one`()
-        async throws
-    {
+    func `a sequence that cannot read its first version begins with the next one`() async throws {
         let store = try Store(
             .memory("unreadable"), models: Book.self, Author.self, Shelf.self, on: nil)
         try store.writeNow { tx in
@@ -293,8 +291,7 @@ private actor Observer {
     }
 
     @Test func `a store of a task reads, writes and follows changes`() async throws {
-        let store = try Store(
-            .memory("task"), models: Book.self, Author.self, Shelf.self, on: nil)
+        let store = try Store(.memory("task"), models: Book.self, Author.self, Shelf.self, on: nil)
         try await store.write { tx in try tx.insert(Book(isbn: 1, title: "Dune")) }
         var titles: [[String]] = []
         for try await change in store.all(Book.self).changes() {

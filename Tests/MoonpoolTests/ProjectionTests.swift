@@ -79,8 +79,7 @@ private struct Swapped: Projection {
         let store = try store("projection-changes")
         defer { store.close() }
         let dune = try await store.write { tx in
-            try tx.insert(
-                Book(isbn: 1, title: "Dune", author: .new(Author(name: "Frank"))))
+            try tx.insert(Book(isbn: 1, title: "Dune", author: .new(Author(name: "Frank"))))
         }
         let card = dune.projected(BookCard.self)
         var changes = card.changes().makeAsyncIterator()

@@ -49,8 +49,7 @@ import Testing
         try process.run()
         let message = errors.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        try #require(
-            process.terminationStatus == 0, "\(String(decoding: message, as: UTF8.self))")
+        try #require(process.terminationStatus == 0, "\(String(decoding: message, as: UTF8.self))")
 
         let data = try Data(contentsOf: URL(filePath: "\(output)/\(module).symbols.json"))
         let graph = try JSONDecoder().decode(SymbolGraph.self, from: data)

@@ -95,8 +95,7 @@ private struct Post: Model, Equatable {
 
     @Test func `A slow consumer keeps no old version of the file`() async throws {
         let path = folder.file("slow.moonpool")
-        let pool = try StorePool(
-            .file(path), models: Post.self, options: StoreOptions(history: 0))
+        let pool = try StorePool(.file(path), models: Post.self, options: StoreOptions(history: 0))
         func write(_ round: Int) async throws {
             try await pool.write { tx in
                 for post in tx.store.all(Post.self) {

@@ -267,9 +267,7 @@ private struct Yarn: Model { var color = "" }
         #expect(books.distinct(\.genre).count == 2)
         let typed = books.where { $0.pages > 200 && $0.title != "it's" }.sorted(by: \.title).limit(
             3)
-        #expect(
-            typed.predicate
-                == "(pages > 200) and (title != 'it\\'s') sort(title) limit(3)")
+        #expect(typed.predicate == "(pages > 200) and (title != 'it\\'s') sort(title) limit(3)")
         #expect(isbns(try books.where(typed.predicate)) == isbns(typed))
         #expect(try books.where("pages > $1 and author.name = $2", 200, "Ann").map(\.isbn) == [3])
         #expect(try typed.explain().contains("Book"))

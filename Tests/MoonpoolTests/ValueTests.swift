@@ -142,8 +142,7 @@ private struct MoodNumbers: Model {
         defer { store.close() }
         try store.writeNow { tx in
             for number in 1...6 {
-                try tx.insert(
-                    Book(isbn: number, title: number < 4 ? "a" : "b", pages: number * 10))
+                try tx.insert(Book(isbn: number, title: number < 4 ? "a" : "b", pages: number * 10))
             }
         }
         let books = store.all(Book.self)

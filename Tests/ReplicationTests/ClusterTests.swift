@@ -205,8 +205,7 @@ struct ClusterTests {
             return try #require(status.snapshot.lease?.number)
         }
         let first = try take()
-        let bucket = JetStream(
-            try NatsConnection(NatsOptions(server.address)), "KV_moonpool-zoo")
+        let bucket = JetStream(try NatsConnection(NatsOptions(server.address)), "KV_moonpool-zoo")
         let last = try #require(try bucket.state()?.last)
         try bucket.purge(before: last + 1)
         #expect(try bucket.state()?.messages == 0)

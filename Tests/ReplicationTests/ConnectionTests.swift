@@ -15,9 +15,7 @@ struct ConnectionTests {
     }
 
     /// Publishes and follows; both connect in the same way.
-    private func copy(
-        _ address: String, _ change: (inout NatsOptions) -> Void = { _ in }
-    ) throws {
+    private func copy(_ address: String, _ change: (inout NatsOptions) -> Void = { _ in }) throws {
         var servers = NatsOptions(address)
         change(&servers)
         let world = try ReplicationWorld()
@@ -191,8 +189,7 @@ struct ConnectionTests {
         let servers = NatsOptions(server.address)
         let publishing = try ReplicationTask(
             NatsJob.publish(servers, stream: "zoo"), world.path("a"))
-        let following = try ReplicationTask(
-            NatsJob.follow(servers, stream: "zoo"), world.path("b"))
+        let following = try ReplicationTask(NatsJob.follow(servers, stream: "zoo"), world.path("b"))
         defer {
             publishing.stop()
             following.stop()

@@ -45,8 +45,7 @@ struct PostgresPublisherTests {
         var options = ExportOptions()
         options.postgres.schema = "expected"
         options.postgres.existingTables = .replace
-        _ = try Exporter(.store(store), as: .postgres, options).write(
-            to: database.address)
+        _ = try Exporter(.store(store), as: .postgres, options).write(to: database.address)
         let (found, expected) = (try contents(database, schema), try contents(database, "expected"))
         #expect(found == expected)
         try database.server.run("DROP SCHEMA expected CASCADE")
@@ -169,7 +168,6 @@ struct PostgresPublisherTests {
         }
         let reason = message { _ = try publish(world, "a", database) }
         #expect(reason.contains("'name' contains a zero byte") && reason.contains("id = 7"))
-        #expect(
-            try database.query("SELECT version FROM moonpool.publications") == ["\(version)"])
+        #expect(try database.query("SELECT version FROM moonpool.publications") == ["\(version)"])
     }
 }

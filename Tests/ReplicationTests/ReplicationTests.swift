@@ -68,9 +68,7 @@ struct ReplicationTests {
         try make(1)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
-        #expect(
-            message { try add(7..<8, "b") }.contains(
-                "follows a stream and cannot be written"))
+        #expect(message { try add(7..<8, "b") }.contains("follows a stream and cannot be written"))
         #expect(message { try world.publish("b", server.address) }.contains("--promote"))
         try ReplicationRecord.detach(world.path("b"))
         try add(7..<8, "b")
@@ -320,8 +318,7 @@ struct ReplicationTests {
         try world.publish("a", server.address)
         // The snapshot is message 1, and the commits are 2 to 4.
         try ask("STREAM.MSG.DELETE.zoo", "{\"seq\":2}")
-        #expect(
-            message { try world.follow("b", server.address) }.contains("of another history"))
+        #expect(message { try world.follow("b", server.address) }.contains("of another history"))
         try add(20..<22, "a")
         try world.publish("a", server.address) { $0.snapshotInterval = 0 }
         try world.follow("b", server.address)

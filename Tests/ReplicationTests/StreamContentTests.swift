@@ -33,9 +33,7 @@ struct StreamContentTests {
         }
     }
 
-    private func create(
-        _ name: String, _ id: Int, _ values: ValueMap, _ store: Store
-    ) throws {
+    private func create(_ name: String, _ id: Int, _ values: ValueMap, _ store: Store) throws {
         var all = values
         all["id"] = .int(Int64(id))
         let text = name == "Dog" ? "name" : "text"

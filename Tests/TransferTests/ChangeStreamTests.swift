@@ -153,9 +153,7 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
-    @Test func `older objects without a primary key are found by their numbers`()
-        throws
-    {
+    @Test func `older objects without a primary key are found by their numbers`() throws {
         let world = try TransferWorld()
         func start() throws -> (Store, LiveObject) {
             let store = try makeStore()
@@ -270,8 +268,7 @@ import Testing
         let store = try makeStore(classes([Property("age", .int), Property("gone", .int)]))
         let recording = try ChangeRecording(of: store, to: world.path("s.jsonl"))
         try store.write {
-            try store.create(
-                "Dog", .dictionary(["id": .int(1), "age": .int(3), "gone": .int(4)]))
+            try store.create("Dog", .dictionary(["id": .int(1), "age": .int(3), "gone": .int(4)]))
         }
         try store.redefine(classes([Property("age", .int)]))
         try store.redefine(classes([Property("age", .string)])) { migration in

@@ -148,15 +148,13 @@ import Transfer
         let text = "zip,price,born,n\n12345,1.50,2026-01-01,1\n23456,2,,2\n"
         var world = try TransferWorld([:])
         try world.take(text, as: "a.csv", options)
-        #expect(
-            try world.types("T") == ["zip string", "price double", "born date?", "n int"])
+        #expect(try world.types("T") == ["zip string", "price double", "born date?", "n int"])
         #expect(try world.values("T", "price") == [.double(1.5), .double(2)])
         options.types = [:]
         options.isAllText = true
         world = try TransferWorld([:])
         try world.take(text, as: "a.csv", options)
-        #expect(
-            try world.types("T") == ["zip string", "price string", "born string?", "n string"])
+        #expect(try world.types("T") == ["zip string", "price string", "born string?", "n string"])
         options.isAllText = false
         options.sample = 1
         world = try TransferWorld([:])

@@ -419,8 +419,7 @@ import Transfer
         given.setColumns(["price=unit price", "id"])
         func export(_ name: String) throws -> String {
             _ = try Exporter(
-                .results(
-                    try world.store.objects("T").sorted([("id", false)]).limited(to: 2)),
+                .results(try world.store.objects("T").sorted([("id", false)]).limited(to: 2)),
                 as: TransferFormat(path: name), given
             ).write(to: world.path(name))
             return world.path(name)

@@ -91,9 +91,7 @@ import Transfer
         #expect(try world.store.objects("People").filtered("favorite.id == 2").count() == 1)
     }
 
-    @Test func `keys of several columns become an index, and other keys are reported`()
-        throws
-    {
+    @Test func `keys of several columns become an index, and other keys are reported`() throws {
         let world = try TransferWorld([:])
         let report = try take(
             world,

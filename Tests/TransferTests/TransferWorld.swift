@@ -15,8 +15,7 @@ final class TransferWorld {
         temporary = try TemporaryFolder()
         let name = "transfer-\(UUIDValue.random())"
         store = try Store(
-            StoreConfiguration(
-                .memory(name), schema: try classes.map(Self.schema)),
+            StoreConfiguration(.memory(name), schema: try classes.map(Self.schema)),
             scheduler: StillScheduler())
     }
 

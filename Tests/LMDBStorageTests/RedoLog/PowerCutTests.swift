@@ -77,9 +77,7 @@ extension LogTests {
             var text = "headers \(versions), checkpoint \(header.version):"
             var version = header.version
             var end = header.start
-            while let (offset, record) = try log.find(
-                version + 1, after: end, salt: header.salt)
-            {
+            while let (offset, record) = try log.find(version + 1, after: end, salt: header.salt) {
                 text += " \(record.version) at \(offset) \(record.kind)"
                 version += 1
                 end = offset + record.extent

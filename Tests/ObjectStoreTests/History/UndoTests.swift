@@ -37,8 +37,7 @@ import Testing
                 try store.write {}
             default:
                 let version = store.version
-                try world.commit(
-                    Int.random(in: 1...8, using: &random), in: store, using: &random)
+                try world.commit(Int.random(in: 1...8, using: &random), in: store, using: &random)
                 let made = try store.view.snapshot.changes(from: version, to: store.version)
                 if made?.isEmpty == false,
                     try store.view.snapshot.historyEntry(store.version)?
@@ -79,9 +78,7 @@ import Testing
     }
 
     @Test(arguments: 1...6)
-    func `scattered edits in long collections are undone and redone exactly`(seed: UInt64)
-        throws
-    {
+    func `scattered edits in long collections are undone and redone exactly`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         let store = try Store.temporary(HistoryWorld.classes)
         let thing = try store.write {

@@ -31,9 +31,7 @@ import Testing
     /// Adds a property and a class with more objects than fit into the file.
     private func overfill(
         _ store: Store, _ moment: Moment, change: @escaping () throws -> Void = {}
-    )
-        throws
-    {
+    ) throws {
         func fill(_ create: (Value) throws -> Void) throws {
             // This is at the beginning, because the write can fail before the last object.
             try change()

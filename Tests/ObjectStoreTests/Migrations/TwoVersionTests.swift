@@ -216,8 +216,7 @@ import Testing
         #expect(old.news() == ["schema", "did_change"])
         #expect(oldStore.lastSchemaEvent?.kind == .started)
         let own = ReceivedCalls()
-        tokens.append(
-            try migrating.observe(own.receive as (StoreNotification, Store) -> Void))
+        tokens.append(try migrating.observe(own.receive as (StoreNotification, Store) -> Void))
         #expect(try !migrating.convertBatch(atMost: 3))
         #expect(try !migrating.convertBatch(atMost: 3))
         first.settle()

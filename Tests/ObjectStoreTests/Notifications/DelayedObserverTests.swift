@@ -230,9 +230,7 @@ import Testing
         #expect(changes.count == 3)
     }
 
-    @Test func `a silent deletion while a call waits ends the observation without a call`()
-        throws
-    {
+    @Test func `a silent deletion while a call waits ends the observation without a call`() throws {
         let holder = try world.holder()
         let list = try holder.list("ints")
         let object = try world.object(1)
@@ -256,9 +254,7 @@ import Testing
         #expect(!tokens[0].isValid && !tokens[1].isValid)
     }
 
-    @Test func `a delayed observer of an object reports the oldest and the newest value`()
-        throws
-    {
+    @Test func `a delayed observer of an object reports the oldest and the newest value`() throws {
         let object = try world.object(1)
         let token = try object.observe(pace: .debounce(.seconds(1)), received.receive)
         let silent = try object.observe(pace: .throttle(.seconds(1)), other.receive)
@@ -314,8 +310,7 @@ import Testing
     }
 
     @Test func `delays require a thread with timers`() throws {
-        let configuration = StoreConfiguration(
-            .memory("no timers"), schema: ObservedWorld.classes)
+        let configuration = StoreConfiguration(.memory("no timers"), schema: ObservedWorld.classes)
         let store = try Store(configuration, scheduler: PlainScheduler())
         let query = Query(all: try store.schema.require("Obj"))
         let error = storeError(.invalidArgument) {

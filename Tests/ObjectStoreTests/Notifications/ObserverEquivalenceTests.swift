@@ -16,9 +16,7 @@ import Testing
     }
 
     @Test(arguments: RandomSeeds.groups)
-    func `Incremental changes of any seed equal a full comparison`(
-        seeds: Range<UInt64>
-    ) throws {
+    func `Incremental changes of any seed equal a full comparison`(seeds: Range<UInt64>) throws {
         for seed in seeds { _ = try run(seed, rounds: 3, changes: 0...5) }
     }
 
@@ -162,8 +160,7 @@ import Testing
             ("map", [1000, 1001]),
         ] {
             let column = try #require(schema.property(named: name)).column
-            #expect(
-                found.modified[column] == KeySet(unordered: rows.map { keys[$0] }), "\(name)")
+            #expect(found.modified[column] == KeySet(unordered: rows.map { keys[$0] }), "\(name)")
         }
     }
 }

@@ -104,8 +104,7 @@ import Testing
         #expect(
             try concerned { try world.store.create("Linking", .dictionary([:])) } == ["linkings"])
         #expect(tokens[0].dependencies == ["Obj", "Obj.text", "Obj.value"])
-        #expect(
-            tokens[5].dependencies == ["Linking", "Linking.link", "Linking.value", "a Obj"])
+        #expect(tokens[5].dependencies == ["Linking", "Linking.link", "Linking.value", "a Obj"])
         #expect(tokens[2].dependencies == ["a Holder"])
         #expect(tokens[0].cost == "reads only objects that a commit changes")
     }

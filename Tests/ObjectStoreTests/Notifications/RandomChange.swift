@@ -29,8 +29,7 @@ enum RandomChange {
             try store.create("Obj", .dictionary(values))
         case 2: try any("Obj").map(store.delete)
         case 3:
-            try store.create(
-                "Target", .dictionary(["value": number, "link": try link("Other")]))
+            try store.create("Target", .dictionary(["value": number, "link": try link("Other")]))
         case 4:
             if Int.random(in: 0..<3, using: &random) == 0 { try any("Target").map(store.delete) }
         case 5: try store.create("Other", .dictionary(["value": number]))

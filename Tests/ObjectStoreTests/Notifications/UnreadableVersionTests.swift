@@ -219,10 +219,7 @@ import Testing
                     }
                 }
             ),
-            (
-                "value",
-                { _ = try store.object("Person", primaryKey: .int(2000))?.value("name") }
-            ),
+            ("value", { _ = try store.object("Person", primaryKey: .int(2000))?.value("name") }),
         ]
         for (name, read) in readers {
             let error = #expect(throws: StoreError.self, "\(name)") { try read() }

@@ -27,12 +27,10 @@ import Testing
                 }
                 if step % 2 == 0 {
                     let name = CollectionWorld.name(type, .set, isOptional)
-                    try change(
-                        owner.set(name), &models.sets[name, default: []], make, &generator)
+                    try change(owner.set(name), &models.sets[name, default: []], make, &generator)
                 } else {
                     let name = CollectionWorld.name(type, .map, isOptional)
-                    try change(
-                        owner.map(name), &models.maps[name, default: [:]], make, &generator)
+                    try change(owner.map(name), &models.maps[name, default: [:]], make, &generator)
                 }
             }
             if Int.random(in: 0..<4, using: &generator) == 0 {

@@ -52,9 +52,7 @@ import Testing
         #expect(try club.list("members").count() == 10)
     }
 
-    @Test func `objects of the same write can be deleted, and their keys reused`()
-        throws
-    {
+    @Test func `objects of the same write can be deleted, and their keys reused`() throws {
         try store.write {
             let dogs = try makeDogs()
             let cat = try store.create("Cat", .dictionary(["enemy": .object(dogs[20].reference)]))

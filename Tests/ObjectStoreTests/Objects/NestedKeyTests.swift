@@ -149,8 +149,7 @@ import Testing
                 }
             }
             for id in 1...3 {
-                #expect(
-                    try store.objects("A").filtered("id == $1", [.int(Int64(id))]).count() <= 1)
+                #expect(try store.objects("A").filtered("id == $1", [.int(Int64(id))]).count() <= 1)
             }
             #expect(try store.verify().isEmpty)
             let owned = try reachable()

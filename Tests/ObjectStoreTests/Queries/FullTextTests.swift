@@ -93,8 +93,7 @@ import Testing
             for (number, search) in searches.enumerated() {
                 let plain = try notes().filtered("body text $1", [.string(search)])
                 #expect(try titles(plain) == seen[number * 2])
-                #expect(
-                    try titles(plain.sorted([("@rank", true)])) == seen[number * 2 + 1])
+                #expect(try titles(plain.sorted([("@rank", true)])) == seen[number * 2 + 1])
             }
         }
         withExtendedLifetime(tokens) {}

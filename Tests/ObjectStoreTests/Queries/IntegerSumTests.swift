@@ -97,8 +97,7 @@ import Testing
             }
             let all = try #require(try store.object("Row", primaryKey: .int(0)))
             let values = numbers.map(Value.int)
-            let named = ValueMap(
-                uniqueKeysWithValues: values.enumerated().map { ("k\($0)", $1) })
+            let named = ValueMap(uniqueKeysWithValues: values.enumerated().map { ("k\($0)", $1) })
             let rows = try store.objects("Row").keys().map {
                 Value.object(ObjectReference(table: all.classSchema.table, key: $0))
             }

@@ -23,9 +23,7 @@ import Testing
     }
 
     @Test(arguments: RandomSeeds.groups)
-    func `Kept results have the rows of a new evaluation at any time`(
-        seeds: Range<UInt64>
-    ) throws {
+    func `Kept results have the rows of a new evaluation at any time`(seeds: Range<UInt64>) throws {
         for seed in seeds {
             var random = SplitMix(seed: seed)
             let world = try ObservedWorld(objects: Int.random(in: 0...20, using: &random))

@@ -60,8 +60,7 @@ import Testing
             try describe(max, ["brown"], [:])
             try describe(last, ["white"], ["food": "wet"])
             try rex.set(
-                "more",
-                .dictionary(["chip": .int(12), "seen": .list([.int(1), .int(4)])]))
+                "more", .dictionary(["chip": .int(12), "seen": .list([.int(1), .int(4)])]))
             try max.set("more", toys["bone"]!)
             try bella.set("more", .string("shy"))
             try last.set("more", .list([.double(2.5), .int(4)]))

@@ -39,8 +39,7 @@ import Testing
             #expect(
                 [.invalidQuery, .unknownProperty].contains(error.code),
                 "\(text): \(error.message)")
-            let lines = error.message.split(
-                separator: "\n", omittingEmptySubsequences: false)
+            let lines = error.message.split(separator: "\n", omittingEmptySubsequences: false)
             guard lines.count >= 3, let caret = lines.last?.firstIndex(of: "^") else {
                 Issue.record("no caret for: \(text)\n\(error.message)")
                 return

@@ -95,8 +95,7 @@ import Testing
             let lines = try explain(text)
             #expect(lines[0].contains("index") || lines[0].contains("empty range"), "\(text)")
             #expect(try world.rows(text).count == count, "\(text)")
-            #expect(
-                try world.rows(text) == world.rows("(\(text)) or falsepredicate"), "\(text)")
+            #expect(try world.rows(text) == world.rows("(\(text)) or falsepredicate"), "\(text)")
         }
         for text in ["rank > 100", "nick beginswith 'n'", "rank != 5", "age == 5 or rank == 5"] {
             #expect(try explain(text)[0].hasPrefix("scans"), "\(text)")

@@ -148,8 +148,7 @@ extension RandomQuery {
         _ className: String, _ variable: String?, types: [PropertyType]
     ) -> Path {
         let path = way(className, variable, isSingle: true)
-        var next = follow(
-            path, pick(Self.singles.filter { types.contains($0.type) }.map(\.name)))
+        var next = follow(path, pick(Self.singles.filter { types.contains($0.type) }.map(\.name)))
         next.type = next.type == .float ? .double : next.type
         return next
     }

@@ -206,8 +206,7 @@ struct RandomQuery {
             text = "\(list.text).\(operation).\(name)"
         }
         return Condition(text: "\(text) \(sign) \(wanted.text)") { row in
-            PlainValue.holds(
-                PlainValue.aggregate(operation, path.values(row)), sign, wanted.value)
+            PlainValue.holds(PlainValue.aggregate(operation, path.values(row)), sign, wanted.value)
         }
     }
 
@@ -273,8 +272,7 @@ struct RandomQuery {
             number(0...world.rows[path.reached!]!.count - 1)
         }
         let values = rows.map { PlainValue.link(path.reached!, $0) }
-        arguments.append(
-            .list(rows.map { .object(world.references[path.reached!]![$0]) }))
+        arguments.append(.list(rows.map { .object(world.references[path.reached!]![$0]) }))
         let (prefix, holds) = quantified(path) { value in
             values.contains { PlainValue.holds(value, "==", $0) }
         }

@@ -76,9 +76,7 @@ import Testing
     }
 
     @Test(arguments: RandomSeeds.groups)
-    func `Small stores of any seed agree with a simple evaluation`(
-        seeds: Range<UInt64>
-    ) throws {
+    func `Small stores of any seed agree with a simple evaluation`(seeds: Range<UInt64>) throws {
         for seed in seeds {
             var generator = SplitMix(seed: seed)
             let world = try RandomWorld(&generator, count: 20)

@@ -38,9 +38,7 @@ import Testing
         try stores.store.objects("Row").grouped(by: "value", ascending: ascending).rules
     }
 
-    private func expectSame(
-        _ sequence: SectionSequence, _ plain: Plain, _ rules: SectionRules
-    ) {
+    private func expectSame(_ sequence: SectionSequence, _ plain: Plain, _ rules: SectionRules) {
         #expect(sequence.count == plain.sections.count)
         var row = 0
         for (index, section) in plain.sections.enumerated() {

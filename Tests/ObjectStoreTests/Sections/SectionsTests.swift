@@ -150,8 +150,7 @@ import Testing
                     }
                 }
                 if pick(4) == 0 {
-                    try store.update(
-                        people.object(at: pick(2)), ["name": .string("p\(pick(3))")])
+                    try store.update(people.object(at: pick(2)), ["name": .string("p\(pick(3))")])
                 }
             }
             stores.settle()

@@ -35,9 +35,7 @@ import Testing
         }
     }
 
-    private func limited<Result>(
-        to limit: Int, _ body: () throws -> Result
-    ) rethrows -> Result {
+    private func limited<Result>(to limit: Int, _ body: () throws -> Result) rethrows -> Result {
         let account = MemoryAccount(limit: limit)
         return try MemoryAccount.$current.withValue(account) {
             try Interruption.$current.withValue(Interruption { false }) { try body() }
@@ -85,9 +83,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `Old values are kept up to a limit, also those of a single list`(_ isSmall: Bool)
-        throws
-    {
+    func `Old values are kept up to a limit, also those of a single list`(_ isSmall: Bool) throws {
         let notes = try Store(
             StoreConfiguration(
                 .file(folder.path + "/old.moonpool"),

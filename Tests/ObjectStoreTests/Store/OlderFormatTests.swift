@@ -9,16 +9,15 @@ import Testing
 ///
 /// `Fixtures/format2.moonpool` was written by the last build of format 2: Ann, Bob, and Cleo with 600 tags.
 @Suite struct OlderFormatTests {
-    private let folder = URL.temporaryDirectory.appending(path: "older-\(UUID().uuidString)")
+    private let folder = TemporaryFolder()
 
     /// Returns the path of a copy that a test can change.
     private func fixture(_ name: String) throws -> String {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let source = URL(filePath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Fixtures/\(name)")
-        let copy = folder.appending(path: name)
-        try FileManager.default.copyItem(at: source, to: copy)
-        return copy.path
+        let copy = folder.file(name)
+        try FileManager.default.copyItem(atPath: source.path, toPath: copy)
+        return copy
     }
 
     private func open(_ path: String) throws -> Store {
@@ -44,7 +43,6 @@ import Testing
     }
 
     @Test func `a file of format 2 is read, and written as before`() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let path = try fixture("format2.moonpool")
         let readOnly = try Store(
             StoreConfiguration(.file(path), isReadOnly: true), scheduler: ManualScheduler())
@@ -67,7 +65,6 @@ import Testing
     }
 
     @Test func `a new list in a file of format 2 is stored in rows, beside the old ones`() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         let path = try fixture("format2.moonpool")
         do {
             let store = try open(path)

@@ -100,9 +100,7 @@ import Testing
     }
 
     @Test
-    func `after the owner is deleted, the collection is nil and its results are empty`()
-        throws
-    {
+    func `after the owner is deleted, the collection is nil and its results are empty`() throws {
         let dog = try #require(try near.objects("Dog").first())
         let friends = try dog.list("friends")
         let list = try near.reference(to: .collection(friends))

@@ -215,8 +215,7 @@ private struct Refused: Error {}
         for key in try Results(.frozen(view), Query(all: schema)).keys().array {
             var values: [String: String] = [:]
             for property in schema.properties {
-                values[property.name] = try text(
-                    view.value(property, of: key, in: schema), view)
+                values[property.name] = try text(view.value(property, of: key, in: schema), view)
             }
             result[try id(key, view)] = values
         }
@@ -226,8 +225,7 @@ private struct Refused: Error {}
     private func id(_ key: ObjectKey, _ view: StoreView) throws -> Int64 {
         let schema = try view.schema.require("Thing")
         guard
-            case .int(let id) = try view.value(
-                schema.requireProperty("id"), of: key, in: schema)
+            case .int(let id) = try view.value(schema.requireProperty("id"), of: key, in: schema)
         else { throw Refused() }
         return id
     }
@@ -255,8 +253,7 @@ private struct Refused: Error {}
     /// The change set between two views: the identifiers of the changed objects by property, and whether the recorded
     /// edits of collections lead from the old number of elements to the new one.
     private func changes(from old: StoreView, to new: StoreView) throws -> [String: [Int64]] {
-        let set = try #require(
-            try new.snapshot.changes(from: old.version, to: new.version))
+        let set = try #require(try new.snapshot.changes(from: old.version, to: new.version))
         var result: [String: [Int64]] = [:]
         for schema in new.schema.classes {
             guard let changed = set.tables[schema.table], !changed.isEmpty else { continue }

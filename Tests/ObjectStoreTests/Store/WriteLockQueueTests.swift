@@ -59,9 +59,7 @@ private final class Counts: Sendable {
     }
 
     @Test(arguments: [true, false])
-    func `queued writes wait without blocking the thread, and run in order`(isCommit: Bool)
-        throws
-    {
+    func `queued writes wait without blocking the thread, and run in order`(isCommit: Bool) throws {
         let store = try open(scheduler)
         let writer = Writer(folder.file("a.moonpool"), isCommit: isCommit)
         var order: [Int64] = []

@@ -51,9 +51,7 @@ import Testing
         #expect(try store.object("Dog", primaryKey: .int(7)) != nil)
     }
 
-    @Test func `an iteration keeps its initial elements across a refresh`()
-        throws
-    {
+    @Test func `an iteration keeps its initial elements across a refresh`() throws {
         let stores = try StorePair(Self.classes)
         try stores.store.write {
             for id in 0..<40 {

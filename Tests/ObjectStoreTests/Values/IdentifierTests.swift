@@ -24,7 +24,6 @@ import Testing
             #expect(identifier.description.utf8.count == 24)
             #expect(ObjectIDValue(identifier.description) == identifier)
         }
-        #expect(
-            ObjectIDValue.generate(seconds: 1) < ObjectIDValue.generate(seconds: 2))
+        #expect(ObjectIDValue.generate(seconds: 1) < ObjectIDValue.generate(seconds: 2))
     }
 }

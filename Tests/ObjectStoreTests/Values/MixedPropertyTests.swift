@@ -11,9 +11,7 @@ import Testing
     init() throws { store = try Store.temporary(Self.classes) }
 
     @Test
-    func `every type is stored in values and lists, and read after reopening the file`()
-        throws
-    {
+    func `every type is stored in values and lists, and read after reopening the file`() throws {
         let folder = TemporaryFolder()
         let configuration = StoreConfiguration(
             .file(folder.file("mixed.moonpool")), schema: Self.classes)

@@ -213,8 +213,7 @@ struct PostgresImportTests {
         let report = try read(database, into: world) { $0.rejects = world.path("bad.jsonl") }
         #expect(report.created == 3 && report.rejected == 4)
         let days = ["1969-12-31T00:00:00Z", "294246-01-01T00:00:00Z", "-4712-11-24T00:00:00Z"]
-        #expect(
-            try world.values("A", "day") == days.map { try .date(#require(Timestamp($0))) })
+        #expect(try world.values("A", "day") == days.map { try .date(#require(Timestamp($0))) })
         #expect(
             try world.values("A", "days").first
                 == .list([.date(#require(Timestamp("2020-02-29T00:00:00Z"))), .null]))
