@@ -40,24 +40,14 @@ import Testing
         try write.commit()
     }
 
-    private func content() -> [UInt8] {
-        let file = Platform.openDescriptor(path, O_RDONLY)
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: Int(lseek(file, 0, SEEK_END)))
-        _ = pread(file, &bytes, bytes.count, 0)
-        return bytes
-    }
-
     private func change(_ offset: Int, to bytes: [UInt8]) {
-        let file = Platform.openDescriptor(path, O_RDWR)
-        defer { close(file) }
-        _ = bytes.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, off_t(offset)) }
+        FileImage.overwrite(path, at: offset, with: bytes)
     }
 
     /// Changes a byte of one of the two values of number 40.
     private func fillWithDamagedValue() throws {
         try fill()
-        let bytes = content()
+        let bytes = FileImage(path).bytes
         let wanted = value(40, 4800)
         var offset = 0
         while Array(bytes[offset..<offset + wanted.count]) != wanted { offset += 2 }
@@ -195,7 +185,7 @@ import Testing
         }
         #expect(try seal.version == FileHeader.newest(file)?.0.version && seal.boot == 0)
         #expect(try PageVerifier.faults(path: path, atMost: 5).isEmpty)
-        let before = content()
+        let before = FileImage(path).bytes
         // Free space of a leaf or branch, the rest of a header's page, and the seal itself.
         var gaps = [3000, 4096 + 3000, FileSeal.offset + 9, LogMarker.offset + 20]
         for page in 2..<before.count / 4096 {
@@ -245,7 +235,7 @@ import Testing
         close(file)
         for field in Self.absurdFields {
             let offset = newest * 4096 + field.offset
-            let before = Array(content()[offset..<offset + field.bytes.count])
+            let before = Array(FileImage(path).bytes[offset..<offset + field.bytes.count])
             change(offset, to: field.bytes)
             let opening = #expect(throws: StorageError.self) { _ = try open() }
             // A first header of another kind is that of another program.
@@ -267,7 +257,7 @@ import Testing
         throws
     {
         try fill()
-        let before = content()
+        let before = FileImage(path).bytes
         for page in 0...1 {
             let offset = page * 4096 + 32
             change(offset, to: [0, 0, 0, 0, 0, 0, 0, 0x70])
@@ -302,9 +292,9 @@ import Testing
                 try lease.environment.copyCompacted(to: copy, versions: versions)
             }
         }
-        let before = content()
+        let before = FileImage(path).bytes
         requireNoCopy { _ = try FileCompaction.compact(path: path, versions: versions) }
-        #expect(content() == before)
+        #expect(FileImage(path).bytes == before)
     }
 
     @Test func `closing seals a large file if much of it was written`() throws {

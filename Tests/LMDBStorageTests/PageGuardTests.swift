@@ -39,9 +39,7 @@ import Testing
     }
 
     private func change(_ offset: Int, _ bytes: [UInt8]) {
-        let file = Platform.openDescriptor(path, O_RDWR)
-        defer { close(file) }
-        _ = bytes.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, off_t(offset)) }
+        FileImage.overwrite(path, at: offset, with: bytes)
     }
 
     private func heads(from first: Int) -> [(number: UInt64, flags: UInt16)] {
@@ -231,10 +229,7 @@ import Testing
     {
         let pages = try fillNumbers()
         let number = Int(pages[pages.count / 2])
-        var page = [UInt8](repeating: 0, count: 4096)
-        let file = Platform.openDescriptor(path, O_RDONLY)
-        defer { close(file) }
-        _ = pread(file, &page, 4096, off_t(number * 4096))
+        let page = FileImage.page(number, of: path)
         let key = try #require(keys(of: page).last)
         change(number * 4096 + 12, [0xFF, 0xFF])
         let lease = try open()
@@ -257,14 +252,11 @@ import Testing
 
     @Test func `searches in damaged pages are right or an error`() throws {
         let pages = try fillNumbers()
-        let file = Platform.openDescriptor(path, O_RDWR)
-        defer { close(file) }
-        var page = [UInt8](repeating: 0, count: 4096)
         var errors = 0
         for round in 0..<60 {
             // The last pages that a write creates are the branches above its leaves.
             let number = round % 2 == 0 ? pages.suffix(60).randomElement()! : pages.randomElement()!
-            _ = pread(file, &page, 4096, off_t(number * 4096))
+            let page = FileImage.page(number, of: path)
             // A byte of the page's head, of its list of nodes, or of the head of a node.
             let upper = Int(page[14]) | Int(page[15]) << 8
             let offset = [Int.random(in: 0..<40), upper + Int.random(in: 0..<16)].randomElement()!
@@ -300,13 +292,7 @@ import Testing
 
     @Test func `a verified page in the place of another one is an error`() throws {
         let pages = try fillNumbers()
-        let file = Platform.openDescriptor(path, O_RDWR)
-        defer { close(file) }
-        func read(_ number: UInt64) -> [UInt8] {
-            var page = [UInt8](repeating: 0, count: 4096)
-            _ = pread(file, &page, 4096, off_t(number * 4096))
-            return page
-        }
+        func read(_ number: UInt64) -> [UInt8] { FileImage.page(number, of: path) }
         let parents = pages.map { (number: $0, children: children(of: read($0))) }
             .filter { $0.children.count > 8 && read($0.children[0])[10] == PageImage.Flags.leaf }
         var random = SeededGenerator(seed: 1)
@@ -361,14 +347,11 @@ import Testing
     @Test(arguments: [false, true])
     func `storing in damaged pages is right or an error`(areLeaves: Bool) throws {
         let pages = try fillNumbers()
-        let file = Platform.openDescriptor(path, O_RDWR)
-        defer { close(file) }
-        var page = [UInt8](repeating: 0, count: 4096)
         var errors = 0
         var commits = 0
         for round in 0..<RandomSeeds.count(24, of: 50) {
             let number = round % 2 == 0 ? pages.suffix(60).randomElement()! : pages.randomElement()!
-            _ = pread(file, &page, 4096, off_t(number * 4096))
+            let page = FileImage.page(number, of: path)
             if areLeaves, page[10] != PageImage.Flags.leaf { continue }
             var damaged = page
             let upper = Int(page[14]) | Int(page[15]) << 8
@@ -399,10 +382,8 @@ import Testing
                 #expect(isDamage(error))
                 errors += 1
             }
-            var present = page
-            _ = pread(file, &present, 4096, off_t(number * 4096))
             // Otherwise the write has used a free page.
-            if present == damaged { change(Int(number) * 4096, page) }
+            if FileImage.page(number, of: path) == damaged { change(Int(number) * 4096, page) }
         }
         #expect((areLeaves || errors > 0) && commits > 5, "\(errors), \(commits)")
         // A write can copy a branch page whose other pointers are wrong, which searches detect.

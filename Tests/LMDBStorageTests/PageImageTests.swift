@@ -37,19 +37,16 @@ import Testing
 
     /// The pages of a file by number, of the given kind.
     private func pages(_ flags: UInt16) -> [(number: Int, bytes: [UInt8])] {
-        let file = Platform.openDescriptor(path, O_RDONLY)
-        defer { close(file) }
-        var found: [(Int, [UInt8])] = []
-        for number in 2..<Int(lseek(file, 0, SEEK_END)) / 4096 {
-            var bytes = [UInt8](repeating: 0, count: 4096)
-            _ = pread(file, &bytes, bytes.count, off_t(number * 4096))
-            let isOne = bytes.withUnsafeBytes {
+        let content = FileImage(path).bytes
+        return (2..<content.count / 4096).map { number in
+            (number: number, bytes: Array(content[number * 4096..<(number + 1) * 4096]))
+        }.filter { page in
+            page.bytes.withUnsafeBytes {
                 let image = PageImage($0)
-                return image.number == UInt64(number) && image.flags == flags && image.hasBounds
+                return image.number == UInt64(page.number) && image.flags == flags
+                    && image.hasBounds
             }
-            if isOne { found.append((number, bytes)) }
         }
-        return found
     }
 
     @Test func `the entries of every page that LMDB writes fill the page`() throws {

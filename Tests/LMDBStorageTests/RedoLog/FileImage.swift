@@ -85,6 +85,24 @@ struct Device {
     }
 }
 
+extension FileImage {
+    /// The bytes of one page of a file.
+    static func page(_ number: some BinaryInteger, of path: String) -> [UInt8] {
+        var page = [UInt8](repeating: 0, count: 4096)
+        let descriptor = Glibc.open(path, O_RDONLY)
+        defer { close(descriptor) }
+        _ = pread(descriptor, &page, 4096, off_t(number) * 4096)
+        return page
+    }
+
+    /// Changes some bytes of a file and keeps its size, so that no mapped page disappears.
+    static func overwrite(_ path: String, at offset: Int = 0, with bytes: [UInt8]) {
+        let descriptor = Glibc.open(path, O_WRONLY)
+        defer { close(descriptor) }
+        _ = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+    }
+}
+
 /// The keys of the first table of a file.
 func keys(_ lease: EnvironmentLease) throws -> [UInt64] {
     let reader = try ReadTransaction(lease)
