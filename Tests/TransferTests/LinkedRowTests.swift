@@ -180,13 +180,12 @@ import Transfer
         let other = #"{"a":0}"#
         for rows in [[row], [other, row], [row, other]] {
             let world = try TransferWorld([:])
-            var options = ImportOptions(class: "T")
+            let options = ImportOptions(class: "T")
             let report = try world.take(rows.joined(separator: "\n"), as: "a.jsonl", options)
             #expect(report.created == rows.count)
             #expect(try world.store.objects("T").filtered("a == 1").count() == 1)
             #expect(try world.types("T").count > 1)
             let known = try TransferWorld(["T": ["a": "int"]])
-            options.className = "T"
             // A class without such properties reports an error that names them.
             let said = message {
                 try known.take(rows.joined(separator: "\n"), as: "a.jsonl", options)

@@ -102,8 +102,8 @@ final class TransferWorld {
 }
 
 extension ImportOptions {
-    /// Creates options for rows of one class.
-    init(class name: String) {
+    /// Creates options for rows of one class; nil if the rows name their classes.
+    init(class name: String?) {
         self.init()
         className = name
     }
