@@ -9,9 +9,7 @@ import Testing
 @Suite struct FreeListTests {
     private let folder: TemporaryFolder
     private var path: String { folder.file("store") }
-    private static let tables = [
-        TableName("rows", .integers), TableName("history", .integers),
-    ]
+    private static let tables = [TableName("rows", .integers), TableName("history", .integers)]
     private static let versions = VersionLocation(table: tables[1], name: "versions") { _ in nil }
 
     private func open(isPlain: Bool = true) throws -> EnvironmentLease {

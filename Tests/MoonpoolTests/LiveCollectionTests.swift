@@ -65,9 +65,7 @@ private struct PetCard: Projection, Equatable {
     @Test func `conditions, orders and aggregates exist on all collections of objects`() throws {
         let (store, ann) = try kennel("collections-query")
         defer { store.close() }
-        let expected = [
-            "21 3.5", "1 6", "3", "3", "11", "3", "6",
-        ]
+        let expected = ["21 3.5", "1 6", "3", "3", "11", "3", "6"]
         let pets = store.all(Pet.self)
         #expect(try facts(pets) == expected)
         #expect(try facts(pets.freeze()) == expected)

@@ -32,9 +32,7 @@ private actor Writer {
         try await store.write { tx in try body(tx) }
     }
     func change(_ isbn: Int, _ body: @Sendable (Live<Book>) throws -> Void) async throws {
-        try await store.write { _ in
-            try body(try #require(try store.find(Book.self, isbn)))
-        }
+        try await store.write { _ in try body(try #require(try store.find(Book.self, isbn))) }
     }
     func close() { store.close() }
 }

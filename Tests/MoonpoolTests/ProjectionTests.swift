@@ -93,9 +93,7 @@ private struct Swapped: Projection {
         #expect(after.title == "Arrakis")
         #expect(properties.map(\.name) == ["title"])
         #expect(properties.map(\.old) == ["Dune"] && properties.map(\.new) == ["Arrakis"])
-        try await store.write { tx in
-            dune.author = try tx.insert(Author(name: "Herbert"))
-        }
+        try await store.write { tx in dune.author = try tx.insert(Author(name: "Herbert")) }
         guard case .change(_, let next)? = try await changes.next() else {
             Issue.record("no change")
             return

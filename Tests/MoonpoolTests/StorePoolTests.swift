@@ -103,9 +103,7 @@ private struct Post: Model, Equatable {
                 }
             }
         }
-        try await pool.write { tx in
-            try tx.insert(contentsOf: (0..<900).map { Post(id: $0) })
-        }
+        try await pool.write { tx in try tx.insert(contentsOf: (0..<900).map { Post(id: $0) }) }
         for round in 0..<20 { try await write(round) }
         let size = try fileSize(path)
         var changes = pool.changes(of: Post.self).makeAsyncIterator()

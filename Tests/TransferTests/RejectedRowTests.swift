@@ -150,9 +150,7 @@ import Transfer
     }
 
     @Test func `mixed values of a database keep their form`() throws {
-        let classes = [
-            "Part": ["id": "int primary", "any": "mixed", "list": "mixed"]
-        ]
+        let classes = ["Part": ["id": "int primary", "any": "mixed", "list": "mixed"]]
         let source = try TransferWorld(classes)
         let values: ValueMap = [
             "id": .int(1), "any": .date(Timestamp(microseconds: 1_500_000)),

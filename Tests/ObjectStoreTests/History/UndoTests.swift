@@ -59,14 +59,10 @@ import Testing
     @Test func `undo passes over a change of the role, which other stores notice`() throws {
         let world = try HistoryWorld()
         let (store, other) = (world.store, world.stores.other)
-        try store.write {
-            _ = try store.create("Thing", .dictionary(PastVersionTests.values(1)))
-        }
+        try store.write { _ = try store.create("Thing", .dictionary(PastVersionTests.values(1))) }
         let version = store.version
         store.isReplicating = true
-        try store.write {
-            try store.setReplicationRecord([1], .follower, changesRole: true)
-        }
+        try store.write { try store.setReplicationRecord([1], .follower, changesRole: true) }
         world.stores.settle()
         #expect(!other.isWriter)
         #expect(try store.versions().last?.changesSchema == false)

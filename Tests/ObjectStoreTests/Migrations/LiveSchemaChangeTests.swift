@@ -144,9 +144,7 @@ import Testing
         // A numbered migration of another store
         let transaction = try other.beginMigration()
         let change = try transaction.change(
-            to: [
-                ClassSchema("Dog", "id: int primary, size: double")
-            ], version: 2,
+            to: [ClassSchema("Dog", "id: int primary, size: double")], version: 2,
             dropping: ["Dog.age", "Dog.name", "Dog.marks", "Dog.owner", "Person"])
         try change.apply { migration in
             try migration.each("Dog") { _, new in try new.set("size", .double(1)) }

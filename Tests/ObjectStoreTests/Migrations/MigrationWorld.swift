@@ -24,9 +24,7 @@ struct MigrationWorld {
     /// Creates the file with objects of one class, from values in schema order.
     func fill(_ classes: [ClassSchema], _ rows: [(String, [Value])], version: UInt64 = 0) throws {
         let store = try open(classes, version: version)
-        try store.write {
-            for (name, values) in rows { try store.create(name, .list(values)) }
-        }
+        try store.write { for (name, values) in rows { try store.create(name, .list(values)) } }
         store.close()
     }
 

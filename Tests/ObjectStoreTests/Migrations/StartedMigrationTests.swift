@@ -112,7 +112,7 @@ import Testing
         let dog = try old.write {
             try old.create("Dog", .dictionary(["toy": .dictionary(["name": .string("t")])]))
         }
-        try start(old, classes + [ClassSchema("Walk", [Property("toy", .object, target: "Toy")])])
+        try start(old, classes + [ClassSchema("Walk", "toy: Toy")])
         let new = try open(2)
         try new.write {
             let toy = try #require(try new.objects("Toy").first())

@@ -167,9 +167,7 @@ import Testing
         let extra = ClassSchema("Extra", "id: int primary")
         let old = try open(1, [box])
         let kept = try old.objects("Box").filtered("mix == nil")
-        try old.write {
-            for id in 1...3 { try old.create("Box", .list([.int(Int64(id))])) }
-        }
+        try old.write { for id in 1...3 { try old.create("Box", .list([.int(Int64(id))])) } }
         try start(old, [box, extra], renaming: [:], dropping: [])
         try convert(old)
         let new = try open(2)

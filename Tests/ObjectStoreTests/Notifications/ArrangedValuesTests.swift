@@ -100,9 +100,7 @@ import Testing
         var random = SplitMix(seed: UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
         let pair = try StorePair(Self.classes)
         let store = pair.store
-        let row = try store.write {
-            try store.create("Row", .dictionary([:]))
-        }
+        let row = try store.write { try store.create("Row", .dictionary([:])) }
         var tokens: [NotificationToken] = []
         for _ in 0..<12 {
             let all: any LiveCollection =

@@ -260,9 +260,7 @@ import Testing
         let silent = try object.observe(pace: .throttle(.seconds(1)), other.receive)
         try set(1, 100)
         #expect(other.news() == ["value 2>100"])
-        try world.store.write(withoutNotifying: [silent]) {
-            try object.set("text", .string("x"))
-        }
+        try world.store.write(withoutNotifying: [silent]) { try object.set("text", .string("x")) }
         try set(1, 200)
         #expect(received.news() == [])
         scheduler.pass(.seconds(2))

@@ -34,9 +34,7 @@ import Testing
     }
 
     /// An invalid toy that links to a valid one.
-    static let badToy = Value.dictionary([
-        "id": .int(90), "next": toy(91), "age": .string("x"),
-    ])
+    static let badToy = Value.dictionary(["id": .int(90), "next": toy(91), "age": .string("x")])
 
     /// A toy with valid values and an existing key.
     static let takenToy = Value.dictionary(["id": .int(1), "next": toy(92)])

@@ -8,9 +8,7 @@ import Testing
     var store: Store { stores.store }
 
     init() throws {
-        stores = try StorePair([
-            ClassSchema("Note", "title: string, body: string? fulltext")
-        ])
+        stores = try StorePair([ClassSchema("Note", "title: string, body: string? fulltext")])
     }
 
     private func notes() throws -> Results {

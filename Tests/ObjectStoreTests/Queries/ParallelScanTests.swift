@@ -108,9 +108,7 @@ import Testing
             #expect(try rows.count() == 3000)
         }
         #expect(try rows.count() == 3000)
-        try one.write {
-            for _ in 0..<10 { try one.delete(one.objects("Row").object(at: 0)) }
-        }
+        try one.write { for _ in 0..<10 { try one.delete(one.objects("Row").object(at: 0)) } }
         #expect(try rows.count() == 3000)
         try several.refresh()
         #expect(try rows.count() == 2990)

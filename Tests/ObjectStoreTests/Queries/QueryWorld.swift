@@ -42,9 +42,7 @@ struct QueryWorld {
 
     /// Creates objects of a class, all in one transaction.
     func add(_ className: String, _ rows: [ValueMap]) throws {
-        try store.write {
-            for row in rows { try store.create(className, .dictionary(row)) }
-        }
+        try store.write { for row in rows { try store.create(className, .dictionary(row)) } }
     }
 
     /// Creates people with ids from 0.

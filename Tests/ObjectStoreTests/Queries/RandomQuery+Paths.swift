@@ -212,9 +212,7 @@ extension RandomQuery {
         case .mixed:
             return constant(pick([.int, .double, .string, .date]))
         case .int where chance(5), .double where chance(5):
-            value =
-                chance(2)
-                ? .int(pick(RandomWorld.integers)) : .real(pick(RandomWorld.reals))
+            value = chance(2) ? .int(pick(RandomWorld.integers)) : .real(pick(RandomWorld.reals))
             return (argument(value), value)
         case .int where chance(4): value = .real(Double(number) / 2)
         case .int: value = .int(Int64(number))

@@ -280,9 +280,7 @@ import Testing
     }
 
     @Test func `a minimum is correct after the loss of all its candidates`() throws {
-        let store = try Store.temporary([
-            ClassSchema("A", [Property("n", .int, defaultValue: .int(0))])
-        ])
+        let store = try Store.temporary([ClassSchema("A", "n: int", defaults: ["n": .int(0)])])
         let count = ExtremeValues.limit * 3
         try store.write {
             for number in 0..<count {

@@ -225,9 +225,7 @@ import Testing
             "snapshots of one file at the same time": 4096,
             "processes that write at the same time": 1,
         ]
-        let texts = [
-            "elements of a list, set or map", "dates", "size of a file", "what", "---",
-        ]
+        let texts = ["elements of a list, set or map", "dates", "size of a file", "what", "---"]
         let article = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../Sources/ObjectStore/ObjectStore.docc/Limits.md")
         var found: Set<String> = []

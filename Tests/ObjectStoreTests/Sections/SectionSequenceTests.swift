@@ -32,7 +32,7 @@ import Testing
 
     private let stores: StorePair
 
-    init() throws { stores = try StorePair([ClassSchema("Row", [Property("value", .int)])]) }
+    init() throws { stores = try StorePair([ClassSchema("Row", "value: int")]) }
 
     private func rules(ascending: Bool) throws -> SectionRules {
         try stores.store.objects("Row").grouped(by: "value", ascending: ascending).rules

@@ -3,7 +3,7 @@ import ObjectStore
 import Testing
 
 @Suite struct ClosingTests {
-    private static let classes = [ClassSchema("A", [Property("n", .int)])]
+    private static let classes = [ClassSchema("A", "n: int")]
 
     @Test func `closing a store releases its file, even with existing handles and tokens`() throws {
         let folder = TemporaryFolder()

@@ -5,9 +5,7 @@ import Testing
 
 /// Stores of one file on several threads.
 @Suite struct ConcurrentWriteTests {
-    private static let classes = [
-        ClassSchema("Entry", "id: int primary, writer: int")
-    ]
+    private static let classes = [ClassSchema("Entry", "id: int primary, writer: int")]
 
     private static func open(_ path: String) throws -> Store {
         try Store.file(path, classes)

@@ -4,9 +4,7 @@ import Testing
 
 /// Backups, compaction and read-only files, within one process.
 @Suite struct FileTests {
-    static let classes = [
-        ClassSchema("Dog", [Property("id", .int, isPrimary: true), Property("name", .string)])
-    ]
+    static let classes = [ClassSchema("Dog", "id: int primary, name: string")]
 
     let folder = TemporaryFolder()
     var path: String { folder.file("zoo.moonpool") }

@@ -70,9 +70,7 @@ import Testing
 
     @Test func `An index that is built under a limit is complete`() throws {
         try limited(to: 4 << 20) {
-            try store.define([
-                ClassSchema("Word", "text: string indexed, number: int indexed")
-            ])
+            try store.define([ClassSchema("Word", "text: string indexed, number: int indexed")])
         }
         #expect(try store.verify().isEmpty)
         for number in stride(from: 0, to: 8000, by: 97) {
@@ -87,9 +85,7 @@ import Testing
         let notes = try Store(
             StoreConfiguration(
                 .file(folder.path + "/old.moonpool"),
-                schema: [
-                    ClassSchema("Note", "texts: string[], text: string")
-                ]),
+                schema: [ClassSchema("Note", "texts: string[], text: string")]),
             scheduler: ManualScheduler())
         let count = isSmall ? 100 : 10_000
         let texts = (0..<count).map { Value.string(String(repeating: "x", count: 200) + "\($0)") }

@@ -8,9 +8,7 @@ import Testing
     private var other: Store { pair.other }
 
     init() throws {
-        pair = try StorePair([
-            ClassSchema("Dog", "id: int primary, marks: int[], friends: Dog[]")
-        ])
+        pair = try StorePair([ClassSchema("Dog", "id: int primary, marks: int[], friends: Dog[]")])
     }
 
     private func create(_ id: Int64) throws -> LiveObject {

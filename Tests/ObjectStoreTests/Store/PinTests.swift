@@ -3,9 +3,7 @@ import Testing
 
 /// The pins of old versions, and the limit on versions.
 @Suite struct PinTests {
-    static let classes = [
-        ClassSchema("Dog", [Property("age", .int, defaultValue: .int(0))])
-    ]
+    static let classes = [ClassSchema("Dog", "age: int", defaults: ["age": .int(0)])]
 
     func open(_ folder: TemporaryFolder, limit: Int? = nil, _ location: String = "") throws -> Store
     {

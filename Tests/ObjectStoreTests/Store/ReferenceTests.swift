@@ -105,9 +105,7 @@ import Testing
         let friends = try dog.list("friends")
         let list = try near.reference(to: .collection(friends))
         let results = try near.reference(to: .results(Results(friends).filtered("age > 0")))
-        try far.write {
-            if let dog = try far.objects("Dog").first() { try far.delete(dog) }
-        }
+        try far.write { if let dog = try far.objects("Dog").first() { try far.delete(dog) } }
         #expect(try far.resolve(list) == nil)
         guard case .results(let rest)? = try far.resolve(results) else {
             Issue.record("no results")

@@ -141,9 +141,7 @@ private struct Refused: Error {}
                 let ball = try store.create("Toy", .dictionary(["price": .int(3)]))
                 try store.create(
                     "Dog",
-                    .dictionary([
-                        "name": .string("Max"), "toys": .list([.object(ball.reference)]),
-                    ]))
+                    .dictionary(["name": .string("Max"), "toys": .list([.object(ball.reference)])]))
                 throw Refused()
             }
             #expect(try store.schema.require("Dog").properties.map(\.name) == ["name"])
@@ -167,9 +165,7 @@ private struct Refused: Error {}
     }
 
     @Test func `an object of a write that was rolled back never becomes another one`() throws {
-        let stores = try StorePair([
-            ClassSchema("Dog", "id: int primary")
-        ])
+        let stores = try StorePair([ClassSchema("Dog", "id: int primary")])
         func create(_ store: Store, _ id: Int64) throws -> LiveObject {
             try store.create("Dog", .dictionary(["id": .int(id)]))
         }
@@ -195,9 +191,7 @@ private struct Refused: Error {}
         var closed: [Store] = []
         for _ in 0..<20 {
             let store = try Store.temporary(classes)
-            let first = try store.write {
-                try store.create("Dog", .dictionary(["id": .int(1)]))
-            }
+            let first = try store.write { try store.create("Dog", .dictionary(["id": .int(1)])) }
             #expect(first.key == ObjectKey(0))
             _ = try? store.write {
                 try store.create("Dog", .dictionary(["id": .int(2)]))

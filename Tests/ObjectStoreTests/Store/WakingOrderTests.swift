@@ -47,7 +47,7 @@ import Testing
         let scheduler = LoggingScheduler(name: name, log: log)
         let configuration = StoreConfiguration(
             .file(folder.file("test.moonpool")),
-            schema: [ClassSchema("Dog", [Property("name", .string)])], durability: .memory)
+            schema: [ClassSchema("Dog", "name: string")], durability: .memory)
         return (try Store(configuration, scheduler: scheduler), scheduler)
     }
 

@@ -13,9 +13,7 @@ private final class Counts: Sendable {
 
 /// Queued writes while another thread of the process writes.
 @Suite struct WriteLockQueueTests {
-    private static let classes = [
-        ClassSchema("Entry", [Property("id", .int, isPrimary: true)])
-    ]
+    private static let classes = [ClassSchema("Entry", "id: int primary")]
     private let folder = TemporaryFolder()
     private let scheduler = ManualScheduler()
 

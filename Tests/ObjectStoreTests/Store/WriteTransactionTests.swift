@@ -3,7 +3,7 @@ import Testing
 
 /// Writes and refreshes of several stores; `Tests/Specifications/stores.lua` specifies the rest.
 @Suite struct WriteTransactionTests {
-    static let classes = [ClassSchema("Dog", [Property("id", .int, isPrimary: true)])]
+    static let classes = [ClassSchema("Dog", "id: int primary")]
 
     private func store() throws -> Store { try Store.temporary(Self.classes) }
 

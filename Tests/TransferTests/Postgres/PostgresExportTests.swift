@@ -383,9 +383,7 @@ struct PostgresExportTests {
         _ = try Exporter(.results(items.filtered("id == 2")), as: .postgres, options).write(
             to: database.address)
         #expect(
-            try database.query("SELECT * FROM order_items ORDER BY id") == [
-                "1|1.50|a", "2|7.25|b",
-            ])
+            try database.query("SELECT * FROM order_items ORDER BY id") == ["1|1.50|a", "2|7.25|b"])
     }
 
     @Test func `results of a query become one table`() throws {
