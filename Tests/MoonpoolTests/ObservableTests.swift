@@ -106,30 +106,10 @@ private actor Tracker {
         )
         let ann = try #require(try store.find(Author.self, "Ann"))
         let id = dune.objectID
-        let cases: [(Bool, (Transaction) throws -> Void, () throws -> Void)] = [
-            (true, { _ in dune.author = ann }, { _ = dune.author?.name }),
-            (false, { _ in ann.born = nil }, { _ = dune.author?.born }),
-            (true, { _ in dune.marks.append(2) }, { _ = dune.marks.count }),
-            (true, { _ in dune.tags.insert("a") }, { _ = Array(dune.tags) }),
-            (true, { _ in dune.notes["a"] = "b" }, { _ = dune.notes["a"] }),
-            (true, { _ in dune.origin.wing = "w" }, { _ = dune.origin.wing }),
-            (true, { _ in emma.author = nil }, { _ = ann.books.count }),
-            (true, { _ in dune.code = 8 }, { _ = try dune.get(\.code) }),
-            (true, { _ in dune.weight = 8 }, { _ = try dune.detached() }),
-            (true, { tx in try tx.insert(Book(isbn: 3)) }, { _ = store.all(Book.self).count }),
-            (
-                false, { tx in try tx.insert(Book(isbn: 4, title: "C")) },
-                { _ = store.all(Book.self).where { $0.title == "B" }.first }
-            ),
-            (true, { _ in dune.pages = 100 }, { _ = store.all(Book.self).max(of: \.pages) }),
-            (true, { tx in try tx.insert(Book(isbn: 5)) }, { _ = try store.find(Book.self, 5) }),
-            (
-                true, { _ in dune.title = "Z" },
-                { _ = store.all(Book.self).sectioned(by: \.title).count }
-            ),
-            (true, { tx in try tx.delete(dune) }, { _ = store[id] != nil }),
-        ]
-        for (number, (isCalled, change, read)) in cases.enumerated() {
+        func expect(
+            _ isCalled: Bool, _ change: (Transaction) throws -> Void, _ read: () throws -> Void,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) async throws {
             let flag = Flag()
             try track(flag) { Result { try read() } }.get()
             try store.writeNow(change)
@@ -137,9 +117,34 @@ private actor Tracker {
             let later = Flag()
             _ = track(later) { emma.rating }
             try store.writeNow { _ in emma.rating += 1 }
-            #expect(try await eventually { later.isSet })
-            #expect(flag.isSet == isCalled, "case \(number)")
+            #expect(try await eventually { later.isSet }, sourceLocation: sourceLocation)
+            #expect(flag.isSet == isCalled, sourceLocation: sourceLocation)
         }
+        try await expect(true, { _ in dune.author = ann }, { _ = dune.author?.name })
+        try await expect(false, { _ in ann.born = nil }, { _ = dune.author?.born })
+        try await expect(true, { _ in dune.marks.append(2) }, { _ = dune.marks.count })
+        try await expect(true, { _ in dune.tags.insert("a") }, { _ = Array(dune.tags) })
+        try await expect(true, { _ in dune.notes["a"] = "b" }, { _ = dune.notes["a"] })
+        try await expect(true, { _ in dune.origin.wing = "w" }, { _ = dune.origin.wing })
+        try await expect(true, { _ in emma.author = nil }, { _ = ann.books.count })
+        try await expect(true, { _ in dune.code = 8 }, { _ = try dune.get(\.code) })
+        try await expect(true, { _ in dune.weight = 8 }, { _ = try dune.detached() })
+        try await expect(
+            true, { tx in try tx.insert(Book(isbn: 3)) },
+            { _ = store.all(Book.self).count })
+        try await expect(
+            false, { tx in try tx.insert(Book(isbn: 4, title: "C")) },
+            { _ = store.all(Book.self).where { $0.title == "B" }.first })
+        try await expect(
+            true, { _ in dune.pages = 100 },
+            { _ = store.all(Book.self).max(of: \.pages) })
+        try await expect(
+            true, { tx in try tx.insert(Book(isbn: 5)) },
+            { _ = try store.find(Book.self, 5) })
+        try await expect(
+            true, { _ in dune.title = "Z" },
+            { _ = store.all(Book.self).sectioned(by: \.title).count })
+        try await expect(true, { tx in try tx.delete(dune) }, { _ = store[id] != nil })
     }
 
     @MainActor
