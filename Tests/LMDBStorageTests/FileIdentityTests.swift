@@ -188,32 +188,6 @@ import Testing
         #expect(code { _ = try open(path + "2") } == .inUse)
     }
 
-    @Test(arguments: [true, false])
-    func `a write to a file that another program has overwritten is refused`(throughMap: Bool)
-        throws
-    {
-        let other = folder + "/home/other"
-        do { try put(try open(other), 9) }
-        let lease = try EnvironmentRegistry.open(
-            path: path, options: EnvironmentOptions(writesThroughMap: throughMap),
-            tables: Self.tables)
-        for key in UInt64(0)..<9 { try put(lease, key) }
-        FileImage.overwrite(path, with: FileImage(other).bytes)
-        #expect(code { try put(lease, 10) } == .replaced)
-        #expect(code { try put(lease, 11) } == .replaced)
-    }
-
-    @Test func `closing a file that another program has overwritten does not change it`() throws {
-        let other = folder + "/home/other"
-        do { try put(try open(other), 9) }
-        let content = FileImage(other).bytes
-        var lease: EnvironmentLease? = try open(path)
-        for key in UInt64(0)..<9 { if let lease { try put(lease, key) } }
-        FileImage.overwrite(path, with: content)
-        lease = nil
-        #expect(Array(FileImage(path).bytes.prefix(content.count)) == content)
-    }
-
     @Test func `a write after the lock file was overwritten is refused`() throws {
         let lease = try open(path)
         for key in UInt64(0)..<9 { try put(lease, key) }
