@@ -27,6 +27,13 @@ struct ReplicationTests {
         for id in 0..<dogs { try add(id, store) }
     }
 
+    /// Makes and publishes the store "a", which the store "b" follows.
+    private func makeAndFollow(_ dogs: Int) throws {
+        try make(dogs)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+    }
+
     private func add(_ id: Int, _ store: Store) throws {
         try store.write {
             try store.create(
@@ -65,9 +72,7 @@ struct ReplicationTests {
     }
 
     @Test func `a follower refuses other writes until it is detached`() throws {
-        try make(1)
-        try world.publish("a", server.address)
-        try world.follow("b", server.address)
+        try makeAndFollow(1)
         #expect(message { try add(7..<8, "b") }.contains("follows a stream and cannot be written"))
         #expect(message { try world.publish("b", server.address) }.contains("--promote"))
         try ReplicationRecord.detach(world.path("b"))
@@ -80,9 +85,7 @@ struct ReplicationTests {
     }
 
     @Test func `a promoted follower publishes, and the old publisher stops`() throws {
-        try make(5)
-        try world.publish("a", server.address)
-        try world.follow("b", server.address)
+        try makeAndFollow(5)
         try world.follow("c", server.address)
         try world.publish("b", server.address) { $0.takeover = .promotion }
         #expect(message { try world.publish("a", server.address) }.contains(Self.refused))
@@ -101,9 +104,7 @@ struct ReplicationTests {
     }
 
     @Test func `a late message of the old publisher does not fit after a promotion`() throws {
-        try make(2)
-        try world.publish("a", server.address)
-        try world.follow("b", server.address)
+        try makeAndFollow(2)
         let relay = Relay(to: server.port)
         defer { relay.end() }
         let status = ReplicationStatus()
@@ -142,9 +143,7 @@ struct ReplicationTests {
     private static let refused = "that the store does not have"
 
     @Test func `a store that went back is refused, and can be adopted`() throws {
-        try make(2)
-        try world.publish("a", server.address)
-        try world.follow("b", server.address)
+        try makeAndFollow(2)
         let store = try world.open("a")
         try store.backup(to: world.path("copy"))
         store.close()
@@ -198,9 +197,7 @@ struct ReplicationTests {
     }
 
     @Test func `a promotion that the stream has not accepted changes nothing`() throws {
-        try make(2)
-        try world.publish("a", server.address)
-        try world.follow("b", server.address)
+        try makeAndFollow(2)
         try add(10..<12, "a")
         try world.publish("a", server.address)
         let isLate = message {
@@ -260,9 +257,7 @@ struct ReplicationTests {
     }
 
     @Test func `large commits are split and applied together`() throws {
-        try make(0)
-        try world.publish("a", server.address)
-        try world.follow("b", server.address)
+        try makeAndFollow(0)
         let store = try world.open("a")
         try store.write {
             for id in 0..<20_000 {
@@ -283,9 +278,7 @@ struct ReplicationTests {
     }
 
     @Test func `a snapshot replaces a deleted history`() throws {
-        try make(2)
-        try world.publish("a", server.address)
-        try world.follow("b", server.address)
+        try makeAndFollow(2)
         // More commits than the history contains; the file keeps their identities.
         try add(100..<700, "a")
         try world.publish("a", server.address)
@@ -311,9 +304,7 @@ struct ReplicationTests {
     }
 
     @Test func `a follower loads the newest snapshot of a stream that has lost messages`() throws {
-        try make(2)
-        try world.publish("a", server.address)
-        try world.follow("b", server.address)
+        try makeAndFollow(2)
         try add(10..<13, "a")
         try world.publish("a", server.address)
         // The snapshot is message 1, and the commits are 2 to 4.

@@ -57,6 +57,13 @@ struct StreamContentTests {
         try world.publish("a", server.address, change)
     }
 
+    /// Makes and publishes the store "a", which the store "b" follows.
+    private func makeAndFollow(_ count: Int) throws {
+        try make(count)
+        try publish()
+        try world.follow("b", server.address)
+    }
+
     private func expectCopy(_ name: String = "b") throws {
         #expect(try world.export(name) == world.export("a"))
     }
@@ -91,9 +98,7 @@ struct StreamContentTests {
     func `a schema change in a backlog sends only what it has added`(
         change: [String: [String: String]], expected: [String: Int]
     ) throws {
-        try make(20)
-        try publish()
-        try world.follow("b", server.address)
+        try makeAndFollow(20)
         let before = try version("b")
         try write { try create("Log", 100, [:], $0) }
         try redefine(change)
@@ -105,9 +110,7 @@ struct StreamContentTests {
     }
 
     @Test func `several schema changes in a backlog arrive`() throws {
-        try make(5)
-        try publish()
-        try world.follow("b", server.address)
+        try makeAndFollow(5)
         for round in 0..<4 {
             var dog = ["id": "int primary", "name": "string"]
             for added in 0...round { dog["n\(added)"] = "int?" }
@@ -128,9 +131,7 @@ struct StreamContentTests {
     // MARK: Large objects
 
     @Test func `an object above the server's message limit is sent in parts`() throws {
-        try make(1)
-        try publish()
-        try world.follow("b", server.address)
+        try makeAndFollow(1)
         for id in 100..<104 {
             try write { store in
                 let text = String(repeating: "é\n\"", count: 300_000 + id)
@@ -265,9 +266,7 @@ struct StreamContentTests {
     ]
 
     @Test func `hostile commits are skipped and counted, and the next one is applied`() throws {
-        try make(2)
-        try publish()
-        try world.follow("b", server.address)
+        try makeAndFollow(2)
         let before = try world.export("b")
         var headers: [String: String] = [:]
         for lines in Self.hostile {
@@ -292,9 +291,7 @@ struct StreamContentTests {
     }
 
     @Test func `two commits after the same one are an error, not loaded again and again`() throws {
-        try make(2)
-        try publish()
-        try world.follow("b", server.address)
+        try makeAndFollow(2)
         var headers: [String: String] = [:]
         for id in 50...51 {
             let line = "{\"inserted\":\"Dog\",\"object\":2,\"values\":{\"id\":\(id)}}\n"
@@ -309,9 +306,7 @@ struct StreamContentTests {
     }
 
     @Test func `stray and repeated messages are skipped by publisher and follower`() throws {
-        try make(2)
-        try publish()
-        try world.follow("b", server.address)
+        try makeAndFollow(2)
         try send("hello", copying: false)
         try write { try create("Dog", 50, [:], $0) }
         try publish()
