@@ -1,4 +1,3 @@
-import Glibc
 import ObjectStore
 import Testing
 
@@ -78,23 +77,5 @@ let people: [(String, [Value])] = [
     ("Person", [.int(2), .string("Bob"), .string("Ray")]),
     ("Person", [.int(3), .string("Cid"), .string("Poe")]),
 ]
-
-func bytes(_ path: String) throws -> [UInt8] {
-    guard let file = fopen(path, "rb") else { throw TestFailure() }
-    defer { fclose(file) }
-    var result: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-        let count = fread(&buffer, 1, buffer.count, file)
-        if count == 0 { return result }
-        result += buffer[..<count]
-    }
-}
-
-func write(_ bytes: [UInt8], to path: String) throws {
-    guard let file = fopen(path, "wb") else { throw TestFailure() }
-    defer { fclose(file) }
-    guard fwrite(bytes, 1, bytes.count, file) == bytes.count else { throw TestFailure() }
-}
 
 struct TestFailure: Error, Equatable {}

@@ -51,12 +51,12 @@ import Testing
         }
         // The length of the step's name exceeds the record.
         let name = [4] + Array("step".utf8)
-        var bytes = try bytes(world.path)
+        var bytes = DamagedStore.bytes(world.path)
         for offset in bytes.indices.dropLast(name.count)
         where bytes[offset] == 4 && Array(bytes[offset..<offset + name.count]) == name {
             bytes[offset] = 0x7f
         }
-        try write(bytes, to: world.path)
+        DamagedStore.write(bytes, to: world.path)
         let store = try world.open(nil)
         defer { store.close() }
         let error = #expect(throws: StoreError.self) { try store.migrationLog() }
