@@ -6,11 +6,12 @@ import Testing
 
 /// Maps in storage: keys and values in two tables of chunks.
 @Suite struct MapColumnTests {
+    private let folder = TemporaryFolder()
     private let table = TableID(1)
     private let column = ColumnID(0)
     private let owner = ObjectKey(0)
 
-    private func makeFile(_ folder: TemporaryFolder) throws -> Snapshot {
+    private func makeFile() throws -> Snapshot {
         let snapshot = try Snapshot(ColumnFile.open(path: folder.file("maps")))
         _ = try snapshot.beginWrite()
         let session = try #require(snapshot.write)
@@ -25,8 +26,7 @@ import Testing
     }
 
     @Test func `a change marks the row and updates its number of entries`() throws {
-        let folder = TemporaryFolder()
-        let snapshot = try makeFile(folder)
+        let snapshot = try makeFile()
         try snapshot.commit(keepingLeft: true)
         let before = snapshot.version
         _ = try snapshot.beginWrite()
@@ -62,8 +62,7 @@ import Testing
 
     /// The values of a map are stored early, with its keys, while the first entry is being added.
     @Test func `storing maps early keeps all entries`() throws {
-        let folder = TemporaryFolder()
-        let snapshot = try makeFile(folder)
+        let snapshot = try makeFile()
         try snapshot.commit(keepingLeft: true)
         let counts = [3000, 10, 3000, 5, 4000, 1, 700]
         // A sixteenth of the limit is kept in memory.
@@ -88,8 +87,7 @@ import Testing
     }
 
     @Test func `keys without values are reported as damage`() throws {
-        let folder = TemporaryFolder()
-        let snapshot = try makeFile(folder)
+        let snapshot = try makeFile()
         let session = try #require(snapshot.write)
         try session.map(table, column, owner).set(.int(1), for: Array("a".utf8))
         try snapshot.commit(keepingLeft: true)
