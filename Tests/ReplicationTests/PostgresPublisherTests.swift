@@ -109,9 +109,7 @@ struct PostgresPublisherTests {
     @Test func `other tables, other stores and older copies are refused`() throws {
         try database.server.run("CREATE TABLE \"Dog\" (id integer)")
         let store = try world.open("a", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
-        #expect(
-            message { _ = try publish("a") }.contains(
-                "already has a table 'public.Dog'"))
+        #expect(message { _ = try publish("a") }.contains("already has a table 'public.Dog'"))
         _ = try publish("a") { $0.replaces = true }
         try expectExport(of: store)
         try store.backup(to: world.path("copy"))
@@ -129,9 +127,7 @@ struct PostgresPublisherTests {
         try expectExport(of: copy)
         #expect(message { _ = try publish("a") }.contains(refused))
         _ = try world.open("other", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
-        #expect(
-            message { _ = try publish("other") }.contains("contains another store")
-        )
+        #expect(message { _ = try publish("other") }.contains("contains another store"))
         _ = try publish("other") { $0.schema = "second" }
         #expect(try database.query("SELECT count(*) FROM moonpool.publications") == ["2"])
     }
@@ -146,8 +142,7 @@ struct PostgresPublisherTests {
             _ = try publish("copy") { $0.adopts = true }
             try expectExport(of: copy)
         }
-        #expect(
-            message { _ = try publish("a") }.contains("contains another store"))
+        #expect(message { _ = try publish("a") }.contains("contains another store"))
     }
 
     @Test func `a value that PostgreSQL cannot hold stops the publisher with the row`() throws {

@@ -8,6 +8,10 @@ import Transfer
 
 @Suite(.enabled(if: PostgresServer.isInstalled, PostgresServer.missing))
 struct PostgresExportTests {
+    private let database: PostgresWorld
+
+    init() throws { database = try PostgresWorld() }
+
     static let schema: [String: [String: String]] = [
         "Thing": [
             "id": "int primary", "flag": "bool", "whole": "int?", "single": "float",
@@ -96,21 +100,18 @@ struct PostgresExportTests {
         }
     }
 
-    private func export(
-        _ store: Store, _ address: String, _ existing: PostgresOptions.ExistingTables = .refuse
-    )
+    private func export(_ store: Store, _ existing: PostgresOptions.ExistingTables = .refuse)
         throws -> Int
     {
         var options = ExportOptions()
         options.postgres.existingTables = existing
-        return try Exporter(.store(store), as: .postgres, options).write(to: address)
+        return try Exporter(.store(store), as: .postgres, options).write(to: database.address)
     }
 
     @Test func `every type of value returns from a database unchanged`() throws {
         let world = try TransferWorld(Self.schema)
         try fill(world.store)
-        let database = try PostgresWorld()
-        #expect(try export(world.store, database.address) == 65)
+        #expect(try export(world.store) == 65)
         let copy = try TransferWorld()
         let report = try Importer(into: copy.store).read(database.address, as: .postgres)
         #expect(report.created == 65)
@@ -119,8 +120,7 @@ struct PostgresExportTests {
 
     @Test func `properties become columns of the nearest types, and links foreign keys`() throws {
         let world = try TransferWorld(Self.schema)
-        let database = try PostgresWorld()
-        _ = try export(world.store, database.address)
+        _ = try export(world.store)
         let columns = try database.query(
             """
             SELECT attname, format_type(atttypid, atttypmod), attnotnull FROM pg_attribute \
@@ -176,8 +176,7 @@ struct PostgresExportTests {
             try world.store.create(
                 "Dog", .dictionary(["id": .int(2), "best": .object(first.reference)]))
         }
-        let database = try PostgresWorld()
-        _ = try export(world.store, database.address)
+        _ = try export(world.store)
         for change in [
             "age = 41", "single = 0.2", "kind = 'e'", "price = 0.09", "born = now()",
             "marks = '{1,NULL,0}'", "tags = '{c}'", "chip = 1.00", "best = NULL", "kind = NULL",
@@ -206,10 +205,9 @@ struct PostgresExportTests {
                     "friends": .list([.object(rex.reference)]),
                 ]))
         }
-        let database = try PostgresWorld()
-        _ = try export(store, database.address)
+        _ = try export(store)
         #expect(
-            message { _ = try export(store, database.address) }
+            message { _ = try export(store) }
                 .contains("already has a table 'public.Dog'; add --upsert"))
         try store.write {
             guard let rex = try store.object("Dog", primaryKey: .int(1)),
@@ -221,14 +219,14 @@ struct PostgresExportTests {
             try store.create("Dog", .dictionary(["id": .int(3), "name": .string("Cy")]))
         }
         try database.server.run("INSERT INTO \"Dog\" VALUES (9, 'other')")
-        _ = try export(store, database.address, .upsert)
+        _ = try export(store, .upsert)
         #expect(
             try database.query("SELECT id, name FROM \"Dog\" ORDER BY id")
                 == ["1|Rexy", "2|Bo", "3|Cy", "9|other"])
         #expect(
             try database.query("SELECT owner, position, target FROM \"Dog_friends\" ORDER BY 1, 2")
                 == ["1|1|2", "1|2|1"])
-        _ = try export(store, database.address, .replace)
+        _ = try export(store, .replace)
         #expect(try database.query("SELECT id FROM \"Dog\" ORDER BY id") == ["1", "2", "3"])
     }
 
@@ -241,8 +239,7 @@ struct PostgresExportTests {
             try store.create("Dog", .dictionary(["id": .int(1), "name": .string("Rex")]))
             try store.create("Dog", .dictionary(["id": .int(7), "name": .string("a\0b")]))
         }
-        let database = try PostgresWorld()
-        let reason = message { _ = try export(store, database.address) }
+        let reason = message { _ = try export(store) }
         #expect(reason.hasPrefix("Dog, row 2 (id = 7): 'name' contains a zero byte"))
         #expect(try database.query("SELECT count(*) FROM pg_class WHERE relname = 'Dog'") == ["0"])
         try store.write {
@@ -250,18 +247,16 @@ struct PostgresExportTests {
             try dog.set("name", .string("b"))
             try dog.set("any", .dictionary(["\\u0000": .string("\\"), "x": .string("\u{0}")]))
         }
-        #expect(
-            message { _ = try export(store, database.address) }.contains(
-                "'any' contains a zero byte"))
+        #expect(message { _ = try export(store) }.contains("'any' contains a zero byte"))
         try store.write {
             try store.object("Dog", primaryKey: .int(7))?.set(
                 "any", .dictionary(["\\u0000": .string("\\")]))
         }
-        #expect(try export(store, database.address) == 2)
+        #expect(try export(store) == 2)
     }
 
     @Test func `rows are merged into tables that others created`() throws {
-        let database = try PostgresWorld(
+        try database.server.run(
             """
             CREATE TYPE mood AS ENUM ('calm', 'wild');
             CREATE TABLE "Dog" (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name varchar(20) NOT NULL, \
@@ -280,13 +275,13 @@ struct PostgresExportTests {
                     ]))
             }
         }
-        _ = try export(world.store, database.address, .upsert)
+        _ = try export(world.store, .upsert)
         #expect(
             try database.query("SELECT id, name, mood, twice, note FROM \"Dog\" ORDER BY id")
                 == ["1|n1|wild|2|kept", "2|n2|wild|4|kept"])
         let other = try TransferWorld(["Dog": ["id": "int primary", "nmae": "string"]])
         #expect(
-            message { _ = try export(other.store, database.address, .upsert) }
+            message { _ = try export(other.store, .upsert) }
                 .contains("has no column 'nmae'; did you mean 'name'?"))
     }
 
@@ -307,7 +302,6 @@ struct PostgresExportTests {
     func `an upsert never cuts or rounds a value`(
         type: String, column: String, wrong: String, right: String
     ) throws {
-        let database = try PostgresWorld()
         try database.server.run(
             "CREATE DOMAIN short AS varchar(3); CREATE TABLE \"V\"(id int PRIMARY KEY, v \(column))"
         )
@@ -330,17 +324,16 @@ struct PostgresExportTests {
             }
         }
         try set(wrong)
-        let said = message { _ = try export(world.store, database.address, .upsert) }
+        let said = message { _ = try export(world.store, .upsert) }
         #expect(said.contains("V, row with id = 1: the column 'v' of type "), "\(said)")
         #expect(try database.query("SELECT count(*) FROM \"V\"") == ["0"])
         guard !right.isEmpty else { return }
         try set(right)
-        #expect(try export(world.store, database.address, .upsert) == 2)
+        #expect(try export(world.store, .upsert) == 2)
         #expect(try database.query("SELECT count(v) FROM \"V\"") == ["2"])
     }
 
     @Test func `text in the form of another type is inserted`() throws {
-        let database = try PostgresWorld()
         try database.server.run(
             """
             CREATE TYPE mood AS ENUM ('wild'); CREATE TABLE "V"(id int PRIMARY KEY, a mood, b jsonb, c uuid, d json, \
@@ -359,12 +352,11 @@ struct PostgresExportTests {
                 uniqueKeysWithValues: zip(names, texts.map(Value.string)).map { ($0, $1) })
             try world.store.create("V", .dictionary(values.merging(["id": .int(1)]) { $1 }))
         }
-        _ = try export(world.store, database.address, .upsert)
+        _ = try export(world.store, .upsert)
         #expect(try database.query("SELECT a, f, h FROM \"V\"") == ["wild|1.50|{a,b}"])
     }
 
     @Test func `columns and a table return rows to where they came from`() throws {
-        let database = try PostgresWorld()
         try database.server.run(
             """
             CREATE TABLE order_items(id int PRIMARY KEY, "unit price" numeric(5,2), note varchar(5)); \
@@ -391,7 +383,6 @@ struct PostgresExportTests {
         try world.store.write {
             for id in 1...5 { try world.store.create("Dog", .dictionary(["id": .int(Int64(id))])) }
         }
-        let database = try PostgresWorld()
         var options = ExportOptions()
         options.postgres.schema = "an other"
         let results = try world.store.objects("Dog").filtered("id > 3")
@@ -407,15 +398,14 @@ struct PostgresExportTests {
     @Test func `names longer than PostgreSQL's limit are refused`() throws {
         let name = String(repeating: "a", count: 64)
         let world = try TransferWorld(["Dog": [name: "int"]])
-        let database = try PostgresWorld()
         #expect(
-            message { _ = try export(world.store, database.address) }
+            message { _ = try export(world.store) }
                 .contains(
                     "PostgreSQL names have at most 63 bytes; the property name '\(name)' has 64"))
     }
 
     @Test func `binary numbers equal their text`() throws {
-        let database = try PostgresWorld("CREATE TABLE n (id bigint, value numeric)")
+        try database.server.run("CREATE TABLE n (id bigint, value numeric)")
         var texts = [
             "0", "-0", "1", "10000", "9999", "0.0001", "0.00001", "NaN", "Infinity", "-Infinity",
             "1E+20", "1.5E-7", "-1.25E+3",
