@@ -255,6 +255,20 @@ struct GrowableBuffer<Element: BitwiseCopyable> {
         count += other.count
     }
 
+    mutating func insert(_ element: Element, at index: Int) {
+        assert(index >= 0 && index <= count, "the index is in the buffer, or at its end")
+        if count == capacity { grow(to: count &+ 1) }
+        (base + index + 1).update(from: base + index, count: count - index)
+        base[index] = element
+        count &+= 1
+    }
+
+    mutating func remove(at index: Int) {
+        assert(index >= 0 && index < count, "the index is in the buffer")
+        count &-= 1
+        (base + index).update(from: base + index + 1, count: count - index)
+    }
+
     /// Reserves space for `additional` more elements and returns their address; `count` already includes them.
     mutating func extend(by additional: Int) -> UnsafeMutablePointer<Element> {
         if count + additional > capacity { grow(to: count + additional) }

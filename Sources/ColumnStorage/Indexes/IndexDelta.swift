@@ -4,9 +4,8 @@ import LMDBStorage
 ///
 /// They have two parts. The `tail` is a sorted array of entries that are greater than all others, such as ascending
 /// primary keys. The `log` has all other changes in the order of the calls; since an index is a multiset, only the sum
-/// of insertions and removals of an entry matters. For lookups, a hash table leads from a value to the newest log
-/// record of that value, and from there to its earlier records. It is updated only by a lookup, so bulk changes have no
-/// cost for it.
+/// of insertions and removals of an entry matters. For lookups, a hash table has the values of the log, and the sums
+/// are sorted. Both are updated only by a lookup, so bulk changes have no cost for them.
 struct IndexDelta<Value: IndexedValue> {
     typealias Entry = IndexEntry<Value>
     typealias Record = IndexChange<Value>
@@ -109,13 +108,14 @@ struct IndexDelta<Value: IndexedValue> {
         return low
     }
 
-    /// Returns the log position + 1 of the newest record of a value, or 0.
-    mutating func newestRecord(of value: Value) -> UInt32 {
-        if log.isEmpty { return 0 }
+    /// Returns whether the log has a record of a value.
+    mutating func hasRecord(of value: Value) -> Bool {
+        if log.isEmpty { return false }
         if hashed < log.count { hashLog() }
-        return buckets[bucket(of: value)]
+        return buckets[bucket(of: value)] != 0
     }
 
+    /// Returns the bucket with the log position + 1 of a record of a value, or the empty bucket for it.
     @inline(__always)
     private func bucket(of value: Value) -> Int {
         let mask = buckets.count &- 1
@@ -142,16 +142,17 @@ struct IndexDelta<Value: IndexedValue> {
         }
         while hashed < log.count {
             let bucket = bucket(of: log[hashed].entry.value)
-            let previous = buckets[bucket]
-            if previous == 0 { usedBuckets &+= 1 }
-            (log.base + hashed).pointee.previous = previous
+            if buckets[bucket] == 0 { usedBuckets &+= 1 }
             hashed &+= 1
             buckets[bucket] = UInt32(truncatingIfNeeded: hashed)
         }
     }
 
-    /// Returns the sums of the log in order of entries, without zero sums.
-    mutating func sortedSums() -> UnsafeBufferPointer<Record> { sums.of(log) }
+    /// Returns the sums of the log.
+    mutating func changeSums() -> ChangeSums<Value> {
+        sums.add(log)
+        return sums
+    }
 
     /// Returns the same sums, in the memory of the log; the delta must not change afterward.
     mutating func takeSums() -> UnsafeBufferPointer<Record> {
@@ -164,23 +165,23 @@ struct IndexDelta<Value: IndexedValue> {
 struct IndexMerge<Value: IndexedValue> {
     typealias Entry = IndexEntry<Value>
 
-    private var sums: UnsafeBufferPointer<IndexChange<Value>>
-    private var next: Int
+    private var sums = UnsafeBufferPointer<IndexChange<Value>>(start: nil, count: 0)
+    private var next = 0
+    /// The parts that follow `sums`.
+    private var parts: ArraySlice<ChangeSums<Value>.Part> = []
     /// The run with the changes that follow `sums`; nil at its end.
     private var run: IndexRunReader<Value>?
     /// The number of further removed entries that equal the last one.
     private var skips = 0
 
     /// Creates a merge with all changes that a reader returns.
-    init(_ run: IndexRunReader<Value>) {
-        self.run = run
-        sums = UnsafeBufferPointer(start: nil, count: 0)
-        next = 0
-    }
+    init(_ run: IndexRunReader<Value>) { self.run = run }
 
     /// Creates a merge that begins with the first sum that is at least a bound.
-    init(_ sums: UnsafeBufferPointer<IndexChange<Value>>, below isBelow: (Entry) -> Bool) {
-        self.sums = sums
+    init(_ all: ChangeSums<Value>, below isBelow: (Entry) -> Bool) {
+        parts = all.parts[all.partIndex { isBelow($0[$0.count - 1].entry) }...]
+        guard let first = parts.popFirst() else { return }
+        sums = UnsafeBufferPointer(first.sums.elements)
         next = IndexChange.firstIndex(in: sums, from: 0, notBelow: isBelow)
     }
 
@@ -210,12 +211,15 @@ struct IndexMerge<Value: IndexedValue> {
         return try give(entry)
     }
 
-    /// Calls `give` with the insertions after the last entry.
+    /// Calls `give` with the insertions after the last entry, below a bound.
+    ///
+    /// The bound ends the search also where there are only removals.
     mutating func finish(
-        _ give: (Entry) throws(StorageError) -> Bool
+        below isBelow: (Entry) -> Bool, _ give: (Entry) throws(StorageError) -> Bool
     ) throws(StorageError) {
         while try hasNext() {
             let record = sums[next]
+            guard isBelow(record.entry) else { return }
             next += 1
             guard record.change > 0 else { continue }
             for _ in 0..<record.change where try !give(record.entry) { return }
@@ -225,11 +229,15 @@ struct IndexMerge<Value: IndexedValue> {
     @inline(__always)
     private mutating func hasNext() throws(StorageError) -> Bool {
         if next < sums.count { return true }
-        return run == nil ? false : try readNext()
+        return run == nil && parts.isEmpty ? false : try readNext()
     }
 
     private mutating func readNext() throws(StorageError) -> Bool {
         next = 0
+        if let part = parts.popFirst() {
+            sums = UnsafeBufferPointer(part.sums.elements)
+            return true
+        }
         sums = try run?.next() ?? sums
         if sums.isEmpty { run = nil }
         return !sums.isEmpty
@@ -238,67 +246,145 @@ struct IndexMerge<Value: IndexedValue> {
 
 /// The sums of a log's changes for each entry, in the order of the entries and without zero sums.
 ///
-/// Each change is sorted once: later changes are merged with the existing sums.
+/// They are in parts of limited size. A few new changes are inserted into their parts, so a write that changes and reads
+/// an index in turn takes the same time for each change.
 struct ChangeSums<Value: IndexedValue> {
+    typealias Entry = IndexEntry<Value>
     typealias Record = IndexChange<Value>
 
-    private var sums = GrowableBuffer<Record>()
+    /// Consecutive sums; there is no empty part.
+    struct Part {
+        fileprivate(set) var sums = GrowableBuffer<Record>()
+        /// The sum of all changes.
+        fileprivate(set) var total = 0
+
+        fileprivate init(_ sums: UnsafeBufferPointer<Record>) {
+            self.sums.append(contentsOf: sums)
+            for record in sums { total &+= Int(record.change) }
+        }
+    }
+
+    private(set) var parts: [Part] = []
     /// The number of log records that the sums include.
     private var summed = 0
 
-    func deallocate() { sums.deallocate() }
+    /// The number of sums above which a part is divided.
+    private static var partLimit: Int { 256 }
+
+    func deallocate() { for part in parts { part.sums.deallocate() } }
 
     /// Discards the sums, for a log that is empty.
     mutating func removeAll() {
-        sums.removeAll()
+        deallocate()
+        parts = []
         summed = 0
     }
 
-    /// Returns the sums of the whole log; valid until the next call.
-    mutating func of(_ log: GrowableBuffer<Record>) -> UnsafeBufferPointer<Record> {
-        guard summed < log.count else { return UnsafeBufferPointer(sums.elements) }
-        var fresh = GrowableBuffer<Record>(capacity: log.count - summed)
-        fresh.append(contentsOf: UnsafeBufferPointer(rebasing: log.elements[summed..<log.count]))
-        Value.sort(fresh.elements)
-        if !sums.isEmpty {
-            let merged = Self.merge(sums, fresh)
-            fresh.deallocate()
-            fresh = merged
+    /// Adds the records of the log that the sums do not include yet.
+    mutating func add(_ log: GrowableBuffer<Record>) {
+        guard summed < log.count else { return }
+        if log.count - summed > summed / 8 {
+            var all = GrowableBuffer<Record>(capacity: log.count)
+            all.append(contentsOf: UnsafeBufferPointer(log.elements))
+            Self.sum(&all)
+            removeAll()
+            for start in stride(from: 0, to: all.count, by: Self.partLimit / 2) {
+                let end = Swift.min(start + Self.partLimit / 2, all.count)
+                parts.append(Part(UnsafeBufferPointer(rebasing: all.elements[start..<end])))
+            }
+            all.deallocate()
+        } else {
+            for record in log.elements[summed...] { add(record) }
         }
-        Self.combine(&fresh)
-        sums.deallocate()
-        sums = fresh
         summed = log.count
-        return UnsafeBufferPointer(sums.elements)
     }
 
-    /// Returns the same sums in the memory of the log; afterward, neither the log nor this value may be used.
+    private mutating func add(_ record: Record) {
+        // because: new entries between two parts belong to the first of them.
+        let index = Swift.max(0, partIndex { $0[0].entry.compare(record.entry) <= 0 } - 1)
+        guard index < parts.count else {
+            return withUnsafePointer(to: record) {
+                parts.append(Part(UnsafeBufferPointer(start: $0, count: 1)))
+            }
+        }
+        let sums = parts[index].sums
+        let position = Record.firstIndex(in: UnsafeBufferPointer(sums.elements), from: 0) {
+            $0.compare(record.entry) < 0
+        }
+        parts[index].total &+= Int(record.change)
+        guard position < sums.count, sums[position].entry.compare(record.entry) == 0 else {
+            parts[index].sums.insert(record, at: position)
+            if sums.count >= Self.partLimit { divide(index) }
+            return
+        }
+        (sums.base + position).pointee.change &+= record.change
+        guard sums[position].change == 0 else { return }
+        parts[index].sums.remove(at: position)
+        if parts[index].sums.isEmpty { parts.remove(at: index).sums.deallocate() }
+    }
+
+    private mutating func divide(_ index: Int) {
+        let sums = UnsafeBufferPointer(parts[index].sums.elements)
+        let middle = sums.count / 2
+        parts.insert(Part(UnsafeBufferPointer(rebasing: sums[middle...])), at: index + 1)
+        parts[index].sums.truncate(to: middle)
+        parts[index].total &-= parts[index + 1].total
+    }
+
+    /// Returns the index of the first part for which a test is false; the test must be false for all later parts.
+    func partIndex(_ test: (GrowableBuffer<Record>) -> Bool) -> Int {
+        var low = 0
+        var high = parts.count
+        while low < high {
+            let middle = (low + high) / 2
+            if test(parts[middle].sums) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Returns the sum of all changes of entries below a bound.
+    func total(below isBelow: (Entry) -> Bool) -> Int {
+        let end = partIndex { isBelow($0[$0.count - 1].entry) }
+        var total = parts[..<end].reduce(0) { $0 &+ $1.total }
+        if end < parts.count {
+            for record in parts[end].sums.elements {
+                guard isBelow(record.entry) else { break }
+                total &+= Int(record.change)
+            }
+        }
+        return total
+    }
+
+    /// Returns the sums of the entries with a value, in the order of their keys.
+    func changes(of value: Value) -> [Record] {
+        var found: [Record] = []
+        for part in parts[partIndex({ $0[$0.count - 1].entry.value.compare(value) < 0 })...] {
+            let sums = UnsafeBufferPointer(part.sums.elements)
+            let start = Record.firstIndex(in: sums, from: 0) { $0.value.compare(value) < 0 }
+            for record in sums[start...] {
+                guard record.entry.value.compare(value) == 0 else { return found }
+                found.append(record)
+            }
+        }
+        return found
+    }
+
+    /// Returns the sums of a log in its memory; afterward, neither the log nor this value may be used.
     mutating func take(from log: inout GrowableBuffer<Record>) -> UnsafeBufferPointer<Record> {
-        if summed == log.count { return UnsafeBufferPointer(sums.elements) }
-        sums.removeAll()
-        Value.sort(log.elements)
-        Self.combine(&log)
+        if summed == log.count {
+            log.truncate(to: 0)
+            // because: a log has at least as many records as sums.
+            for part in parts { log.append(contentsOf: UnsafeBufferPointer(part.sums.elements)) }
+        } else {
+            removeAll()
+            Self.sum(&log)
+        }
         return UnsafeBufferPointer(log.elements)
     }
 
-    private static func merge(
-        _ left: GrowableBuffer<Record>, _ right: GrowableBuffer<Record>
-    ) -> GrowableBuffer<Record> {
-        var merged = GrowableBuffer<Record>(capacity: left.count + right.count)
-        var (leftIndex, rightIndex) = (0, 0)
-        while leftIndex < left.count || rightIndex < right.count {
-            let takesLeft =
-                rightIndex == right.count
-                || (leftIndex < left.count
-                    && left[leftIndex].entry.compare(right[rightIndex].entry) <= 0)
-            merged.append(takesLeft ? left[leftIndex] : right[rightIndex])
-            if takesLeft { leftIndex &+= 1 } else { rightIndex &+= 1 }
-        }
-        return merged
-    }
-
-    /// Adds the records of equal entries, which are adjacent.
-    private static func combine(_ records: inout GrowableBuffer<Record>) {
+    /// Sorts records, and adds those of equal entries.
+    private static func sum(_ records: inout GrowableBuffer<Record>) {
+        Value.sort(records.elements)
         var write = 0
         var read = 0
         while read < records.count {

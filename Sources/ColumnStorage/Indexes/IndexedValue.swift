@@ -249,8 +249,6 @@ struct IndexChange<Value: IndexedValue>: BitwiseCopyable {
     var entry: IndexEntry<Value>
     /// The number of added entries: +1 for an insertion, -1 for a removal; in ``ChangeSums``, a sum of these.
     var change: Int32
-    /// The log position + 1 of the previous change of the same value, or 0.
-    var previous: UInt32 = 0
 }
 
 extension IndexChange {

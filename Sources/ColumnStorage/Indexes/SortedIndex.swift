@@ -60,8 +60,8 @@ final class SortedIndex<Value: IndexedValue> {
         _ value: Value, _ delta: UnsafeMutablePointer<IndexDelta<Value>>,
         _ transaction: TransactionHandle
     ) throws(StorageError) -> ObjectKey? {
-        if delta.pointee.newestRecord(of: value) != 0 {
-            return try keys(equalTo: value, in: transaction).first
+        if delta.pointee.hasRecord(of: value) {
+            return try keys(equalTo: value, atMost: 0, in: transaction).first
         }
         let tail = delta.pointee.tail
         if let last = tail.last, last.value.compare(value) < 0 { return nil }
@@ -87,45 +87,35 @@ final class SortedIndex<Value: IndexedValue> {
         guard let delta, !delta.pointee.isEmpty else {
             return try stored.keys(equalTo: value, atMost: most, in: transaction)
         }
-        var changes: [(key: Int64, change: Int)] = []
-        var record = delta.pointee.newestRecord(of: value)
-        while record != 0 {
-            let change = delta.pointee.log[Int(record) - 1]
-            changes.append((change.entry.key, Int(change.change)))
-            record = change.previous
-        }
-        // Each change removes at most one of the stored rows.
+        let changes =
+            delta.pointee.hasRecord(of: value)
+            ? delta.pointee.changeSums().changes(of: value) : []
+        let removed = changes.reduce(0) { $0 - Swift.min(0, Int($1.change)) }
         var result = try stored.keys(
-            equalTo: value, atMost: most.saturatingAdd(changes.count), in: transaction)
+            equalTo: value, atMost: most.saturatingAdd(removed), in: transaction)
         let tail = delta.pointee.tail
         var index = delta.pointee.tailIndex(atOrAfter: value)
         while index < tail.count, tail[index].value.compare(value) == 0 {
             result.append(ObjectKey(tail[index].key))
             index += 1
         }
-        if changes.isEmpty { return result }
-        changes.sort { $0.key < $1.key }
-        return Self.keys(result, with: changes)
+        return changes.isEmpty ? result : Self.keys(result, with: changes)
     }
 
     /// Returns keys with changes of their numbers; both are ascending.
     private static func keys(
-        _ keys: [ObjectKey], with changes: [(key: Int64, change: Int)]
+        _ keys: [ObjectKey], with changes: [IndexChange<Value>]
     ) -> [ObjectKey] {
         var result: [ObjectKey] = []
         result.reserveCapacity(keys.count + changes.count)
-        var (next, index) = (0, 0)
-        while index < changes.count {
-            let key = changes[index].key
-            var count = 0
-            while index < changes.count, changes[index].key == key {
-                count += changes[index].change
-                index += 1
-            }
+        var next = 0
+        for change in changes {
+            let key = change.entry.key
             while next < keys.count, keys[next].rawValue < key {
                 result.append(keys[next])
                 next += 1
             }
+            var count = Int(change.change)
             while next < keys.count, keys[next].rawValue == key {
                 count += 1
                 next += 1
@@ -152,7 +142,7 @@ final class SortedIndex<Value: IndexedValue> {
             guard isBelowUpper(entry.value) else { return false }
             return try body(entry.value, ObjectKey(entry.key))
         }
-        var merge = IndexMerge(delta.pointee.sortedSums()) { $0.value.compare(lower) < 0 }
+        var merge = IndexMerge(delta.pointee.changeSums()) { $0.value.compare(lower) < 0 }
         let tail = delta.pointee.tail
         var continues = true
         try stored.forEachEntry(from: lower, below: upper, in: transaction) {
@@ -165,7 +155,7 @@ final class SortedIndex<Value: IndexedValue> {
             continues = try merge.pass(tail[index], give)
             index += 1
         }
-        if continues { try merge.finish(give) }
+        if continues { try merge.finish(below: { isBelowUpper($0.value) }, give) }
     }
 
     /// Calls `body` with the rows in a range of values until it returns false, in the order of the index.
@@ -196,12 +186,9 @@ final class SortedIndex<Value: IndexedValue> {
         var total = try stored.count(
             from: lower, below: upper, atMost: most.saturatingAdd(delta.pointee.log.count),
             in: transaction)
-        for record in delta.pointee.sortedSums()
-        where record.entry.value.compare(lower) >= 0
-            && upper.map({ record.entry.value.compare($0) < 0 }) ?? true
-        {
-            total += Int(record.change)
-        }
+        let sums = delta.pointee.changeSums()
+        total += sums.total { entry in upper.map { entry.value.compare($0) < 0 } ?? true }
+        total -= sums.total { $0.value.compare(lower) < 0 }
         let end =
             upper.map { delta.pointee.tailIndex(atOrAfter: $0) } ?? delta.pointee.tail.count
         return total + end - delta.pointee.tailIndex(atOrAfter: lower)
