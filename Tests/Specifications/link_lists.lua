@@ -62,3 +62,37 @@ scenario("a value that is not an array of such objects is refused, and the list 
     fails("invalid_object", function() rex.friends = { dogs[2] } end)
   end)
 end)
+
+scenario("objects that are deleted one by one leave their long list in any order", function()
+  for _, order in ipairs { "forward", "backward", "mixed" } do
+    local expected, ids = {}, {}
+    write(function()
+      rex = store:create("Dog", { id = 10000 }, "modified")
+      rex.friends:clear()
+      for i = 1, 1200 do
+        local id = 10000 + i
+        store:create("Dog", { id = id }, "modified")
+        ids[i], expected[i] = id, id
+      end
+      -- Two dogs occur twice.
+      expected[#expected + 1], expected[#expected + 2] = 10001, 10700
+      for _, id in ipairs(expected) do rex.friends:append(store:object("Dog", id)) end
+    end)
+    if order == "backward" then table.sort(ids, function(a, b) return a > b end) end
+    if order == "mixed" then table.sort(ids, function(a, b) return a * 7919 % 1201 < b * 7919 % 1201 end) end
+    local function check()
+      equal(#rex.friends, #expected)
+      for i, friend in ipairs(rex.friends) do equal(friend.id, expected[i]) end
+    end
+    write(function()
+      for i = 1, 240 do
+        store:delete(store:object("Dog", ids[i]))
+        for position = #expected, 1, -1 do
+          if expected[position] == ids[i] then table.remove(expected, position) end
+        end
+        if i % 120 == 0 then check() end
+      end
+    end)
+    check()
+  end
+end)

@@ -133,3 +133,26 @@ scenario("a map of embedded objects owns them", function()
     equal(left(), 0)
   end)
 end)
+
+scenario("objects that are deleted one by one become nil in a long map", function()
+  local expected = {}
+  store:write(function()
+    for i = 1, 1200 do
+      expected["k" .. i] = store:create("Dog", { id = i })
+      owner.dogs["k" .. i] = expected["k" .. i]
+    end
+    owner.dogs.again, expected.again = expected.k700, expected.k700
+    for i = 1, 1200 do
+      local id = i * 7919 % 1201
+      store:delete(store:object("Dog", id))
+      expected["k" .. id] = nil
+      if id == 700 then expected.again = nil end
+      if i % 200 == 0 then
+        for key in pairs(owner.dogs) do equal(owner.dogs[key], expected[key]) end
+        equal(#owner.dogs, 1201)
+      end
+    end
+  end)
+  for _, dog in ipairs(owner.dogs:values()) do equal(dog, N) end
+  equal(#owner.dogs, 1201)
+end)

@@ -213,6 +213,40 @@ package struct ListWriter {
         return old
     }
 
+    /// Returns the positions, ascending, of a word that occurs `number` times.
+    ///
+    /// The search begins in the chunks around the last change, because a write often removes the elements of a list in
+    /// their order.
+    func positions(of word: Int64, number: Int) throws(StorageError) -> [Int] {
+        guard case .chunks = try column.place(owner) else {
+            let elements = try reader.elements()
+            return elements.indices.filter { elements[$0].word == word }
+        }
+        let list = try list
+        try column.complete(list, owner)
+        let nearest = list.locate(list.lastChange - 1)?.chunk ?? 0
+        let around = max(0, nearest - 1)..<min(nearest + 2, list.chunks.count)
+        let found = try positions(of: word, in: around, of: list)
+        if found.count >= number { return found }
+        return try positions(of: word, in: list.chunks.indices, of: list)
+    }
+
+    private func positions(
+        of word: Int64, in chunks: Range<Int>, of list: EditedList
+    ) throws(StorageError) -> [Int] {
+        var found: [Int] = []
+        var start = list.chunks[..<chunks.lowerBound].reduce(0) { $0 + $1.count }
+        for index in chunks {
+            let content = try column.content(list, owner, index)
+            for offset in content.words.indices
+            where content.words[offset] == word && !content.isNull(offset) {
+                found.append(start + offset)
+            }
+            start += content.count
+        }
+        return found
+    }
+
     /// Moves an element so that it is at `target` afterward.
     package func move(from position: Int, to target: Int) throws(StorageError) {
         let count = try count
@@ -300,6 +334,8 @@ final class EditedList {
     var chunks: [Chunk]
     /// The number of all elements.
     private(set) var count: Int
+    /// The position of the element that was removed or replaced last.
+    private(set) var lastChange = 0
     /// The labels of stored chunks that will be removed.
     private(set) var removedLabels: [Int64] = []
     /// The edits of the list since it was opened.
@@ -355,10 +391,14 @@ final class EditedList {
         assert(removed > 0 && removed <= count, "a list has the removed elements")
         edits.append(.remove(at: position, count: removed))
         count -= removed
+        lastChange = position
     }
 
     /// Records an element that was replaced.
-    func didSet(at position: Int) { edits.append(.set(at: position)) }
+    func didSet(at position: Int) {
+        edits.append(.set(at: position))
+        lastChange = position
+    }
 
     /// Records moves instead of the edits after `before`, which have the same result.
     func didMove(since before: CollectionEdits, _ moves: [(from: Int, to: Int)]) {

@@ -72,17 +72,15 @@ package struct ListEditor {
         try session.setListCount(overlay, column.id, key, to: count - 1)
     }
 
-    /// Removes all elements that are equal to one.
-    package func removeAll(equalTo element: ListElement) throws(StorageError) {
-        if column.collection == .set { return try removeMember(element) }
-        let elements = try elements()
-        var removed = 0
-        for position in elements.indices.reversed() where elements[position] == element {
+    /// Removes a linked row, which occurs `number` times.
+    func removeAll(_ target: ObjectKey, number: Int) throws(StorageError) {
+        if column.collection == .set { return try removeMember(target.rawValue) }
+        let positions = try writer.positions(of: target.rawValue, number: number)
+        for position in positions.reversed() {
             try writer.remove(at: position)
-            removed += 1
+            try unlinked(.int(target.rawValue))
         }
-        for _ in 0..<removed { try unlinked(element) }
-        try session.setListCount(overlay, column.id, key, to: count - removed)
+        try session.setListCount(overlay, column.id, key, to: count - positions.count)
     }
 
     /// Sets the links with this code in mixed elements to nil; a set loses these elements.
@@ -101,10 +99,9 @@ package struct ListEditor {
     }
 
     /// Removes a row from a set of links, which is sorted by key.
-    private func removeMember(_ element: ListElement) throws(StorageError) {
-        guard let key = element.word else { return }
+    private func removeMember(_ key: Int64) throws(StorageError) {
         let position = try reader.partitioningIndex { ($0.word ?? .min) >= key }
-        if try reader.element(at: position) == element { try remove(at: position) }
+        if try reader.int(at: position) == key { try remove(at: position) }
     }
 
     /// Moves an element so that it is at `target` afterward.
@@ -208,10 +205,9 @@ package struct MapEditor {
         return true
     }
 
-    /// Sets all values that equal `element` to null, and keeps their keys.
-    func removeValues(equalTo element: ListElement) throws(StorageError) {
-        let elements = try entries.elements()
-        for position in elements.indices where elements[position] == element {
+    /// Sets the values with a linked row, which occurs `number` times, to null, and keeps their keys.
+    func removeValues(_ target: ObjectKey, number: Int) throws(StorageError) {
+        for position in try entries.writer.positions(of: target.rawValue, number: number) {
             try entries.set(.null, at: position)
         }
     }

@@ -166,24 +166,23 @@ struct RowRemoval {
         _ key: ObjectKey, from source: Source
     ) throws(StorageError) {
         let column = source.column
-        var last: ObjectKey?
         let owners = try source.index.keys(equalTo: key.rawValue, in: session.transaction.handle)
         if owners.isEmpty { return }
         let rows = session.overlay(source.table).reader
-        for owner in owners where owner != last {
-            last = owner
+        var rest = owners[...]
+        while let owner = rest.first {
+            // An owner occurs once for each of its links.
+            let number = rest.prefix { $0 == owner }.count
+            rest = rest.dropFirst(number)
             guard owner.rawValue >= 0, owner.rawValue < rows.keyBound else {
                 throw rows.source.damaged("the index of links in table \(source.table.rawValue)")
             }
             if column.kind == .link {
                 session.set(source.table, column.id, owner, link: nil)
-                continue
-            }
-            let element = ListElement.int(key.rawValue)
-            if column.collection == .map {
-                try session.map(source.table, column.id, owner).removeValues(equalTo: element)
+            } else if column.collection == .map {
+                try session.map(source.table, column.id, owner).removeValues(key, number: number)
             } else {
-                try session.list(source.table, column.id, owner).removeAll(equalTo: element)
+                try session.list(source.table, column.id, owner).removeAll(key, number: number)
             }
         }
     }
