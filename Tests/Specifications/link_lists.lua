@@ -96,3 +96,22 @@ scenario("objects that are deleted one by one leave their long list in any order
     check()
   end
 end)
+
+scenario("backlinks have the count, the first and the last object after each change in a write", function()
+  write(function()
+    local max = store:create("Dog", { id = 20000 })
+    equal(#max.liked, 0)
+    assert(max.liked:first() == nil)
+    for i = 1, 200 do
+      dogs[i].friends = { max, i % 50 == 0 and max or nil }
+      equal(#max.liked, i + i // 50)
+      assert(max.liked:first() == dogs[1] and max.liked:last() == dogs[i] and max.liked[i // 2 + 1])
+      equal(#store:objects "Dog":where("liked.@count > $1", i - 1), 1)
+    end
+    for i = 1, 200 do
+      dogs[i].friends:clear()
+      equal(#max.liked, 204 - i - i // 50)
+      equal(max.liked:first(), i < 200 and dogs[i + 1] or nil)
+    end
+  end)
+end)

@@ -39,13 +39,13 @@ extension TableReader {
 
     /// Returns the rows whose link or collection in `column` of this table contains `target`, ascending.
     ///
-    /// A row occurs once for each of its links to `target`.
-    package func sources(of target: ObjectKey, through column: ColumnID) throws(StorageError)
-        -> [ObjectKey]
-    {
+    /// A row occurs once for each of its links to `target`. The function may stop above `most` rows.
+    package func sources(
+        of target: ObjectKey, through column: ColumnID, atMost most: Int = .max
+    ) throws(StorageError) -> [ObjectKey] {
         guard let index = intIndex(column) else { return [] }
         return try read { (transaction) throws(StorageError) in
-            try index.keys(equalTo: target.rawValue, in: transaction)
+            try index.keys(equalTo: target.rawValue, atMost: most, in: transaction)
         } ?? []
     }
 

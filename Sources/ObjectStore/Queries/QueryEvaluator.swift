@@ -35,6 +35,11 @@ package enum QueryEvaluator {
     /// Returns the number of a query's objects, without sorting or listing them if possible.
     package static func count(of query: Query, in view: StoreView) throws -> Int {
         try StoreError.evaluating {
+            if case .backlinks(let table, let column, let target) = query.base,
+                query.plannedSteps.isEmpty, view.schema.find(table: table) != nil
+            {
+                return try view.table(table).sourceCount(of: target, through: column)
+            }
             guard case .table(let table) = query.base,
                 let classSchema = view.schema.find(table: table)
             else { return try keys(of: query, in: view).count }
@@ -72,8 +77,11 @@ package enum QueryEvaluator {
             {
                 return recent.keys
             }
-            let keys = try ResultKeys(view.table(table).sources(of: target, through: column))
-            view.recentBacklinks = (query.base, ViewStamp(view), keys)
+            var most = Int.max
+            if case .limit(let limit)? = steps.first { most = limit }
+            let keys = try ResultKeys(
+                view.table(table).sources(of: target, through: column, atMost: most))
+            if most == .max { view.recentBacklinks = (query.base, ViewStamp(view), keys) }
             return keys
         case .table(let table):
             let rows = try view.table(table)

@@ -101,10 +101,30 @@ package final class CollectionValues {
     package func values() throws -> [Value] { try current().values }
 
     /// Returns the number of values.
-    package func count() throws -> Int { try current().values.count }
+    package func count() throws -> Int {
+        switch origin {
+        case .property(let collection) where steps.isEmpty: try collection.count()
+        case .nested(let nested) where steps.isEmpty: try nested.count()
+        default: try current().values.count
+        }
+    }
 
     /// Returns the value at an index; nil past the end; a list or map inside a mixed value is a live handle.
     package func item(at index: Int) throws -> NestedCollection.Item? {
+        switch origin {
+        // The other values are not read.
+        case .property(let set as LiveSet) where steps.isEmpty:
+            return try set.element(at: index).map(NestedCollection.Item.value)
+        case .property(let list as LiveList) where steps.isEmpty:
+            guard property.type == .mixed else {
+                return try list.element(at: index).map(NestedCollection.Item.value)
+            }
+            guard index >= 0, try index < list.count() else { return nil }
+            return try NestedCollection.item(at: .element(list, index))
+        case .nested(let nested) where steps.isEmpty && nested.kind == .list:
+            return try nested.item(at: index)
+        default: break
+        }
         let current = try current()
         guard current.values.indices.contains(index) else { return nil }
         return try item(at: index, of: current)
