@@ -223,3 +223,92 @@ scenario("results that a default function reads are those of the moment", functi
   for i, leaf in ipairs(made) do numbers[i] = leaf.number end
   equal(numbers, { 0, 1, 2, 3, 4 })
 end)
+
+scenario("results in a write agree with all objects after each change of their own properties", function()
+  local s = moonpool.open { in_memory = unique "live" }
+  s:define {
+    Dog = {
+      id = "int primary", age = "int?", name = { type = "string", indexed = true }, tags = "string[]",
+      text = { type = "string", fulltext = true }, kind = { type = "int", indexed = true }, rank = "int",
+      indexes = { { "kind", "rank" } }, mate = "Dog", mates = "backlinks Dog.mate",
+    },
+  }
+  local dogs, seed = {}, 7
+  local function random(n) seed = seed * 1103515245 + 12345 & 0x7fffffff return (seed >> 8) % n + 1 end
+  s:write(function()
+    for i = 1, 600 do
+      dogs[i] = s:create("Dog", { id = i, age = i % 7 > 0 and i % 7 or nil, name = "n" .. i % 9, kind = i % 40,
+                                  rank = i % 5, text = "word" .. i % 30, tags = { "t" .. i % 3 } })
+    end
+  end)
+  local changes = {
+    function(d, n) d.age = n % 7 > 0 and n % 7 or nil end, function(d, n) d.name = "n" .. n % 9 end,
+    function(d, n) d.kind = n % 40 end, function(d, n) d.rank = n % 5 end,
+    function(d, n) d.text = "word" .. n % 30 end, function(d, n) d.tags:append("t" .. n % 3) end,
+    function(d, n) d.mate = dogs[n] end, function(d) d.tags:clear() end,
+    function(d, n) d.age = 3 d.name = "n" .. n % 9 d.rank = n % 5 end,
+  }
+  local function isTagged(d) return d.tags:contains "t1" end
+  local queries = {
+    { "age > 3", function(d) return d.age and d.age > 3 end },
+    { "age == nil", function(d) return d.age == nil end, "name" },
+    { "name == 'n4'", function(d) return d.name == "n4" end },
+    { "kind == 7", function(d) return d.kind == 7 end, "age" },
+    { "kind == 7 and rank > 1", function(d) return d.kind == 7 and d.rank > 1 end },
+    { "text text 'word4'", function(d) return d.text == "word4" end, "rank" },
+    { "any tags == 't1'", isTagged, "age" },
+    { "not any tags == 't1'", function(d) return not isTagged(d) end },
+    { "mate.age > 3", function(d) return d.mate and d.mate.age and d.mate.age > 3 end, "rank" },
+    { "mates.@count > 0", function(d) return #d.mates > 0 end },
+    { "truepredicate", function() return true end, "mate.age" },
+  }
+  for _, query in ipairs(queries) do
+    query.fresh = function()
+      local all = s:objects "Dog":where(query[1])
+      return query[3] and all:sorted(query[3], "desc") or all
+    end
+    query.results, query.counted, query.firsts = query.fresh(), query.fresh(), query.fresh()
+  end
+  s:write(function()
+    for step = 1, 400 do
+      changes[random(#changes)](dogs[random(#dogs)], random(600))
+      local one = queries[step // 20 % #queries + 1]
+      equal(#one.counted, #one.fresh())
+      assert(one.firsts:first() == one.fresh():first())
+      if step % 9 ~= 0 then
+        local query = queries[random(#queries)]
+        local results, fresh = query.results, query.fresh()
+        equal(#results, #fresh)
+        assert(results:first() == fresh:first() and results:last() == fresh:last())
+        for i = 1, #fresh, random(4) do assert(results[i] == fresh[i]) end
+        if step % 8 == 0 then
+          local count = 0
+          for d in s:objects "Dog":each() do
+            if query[2](d) then
+              count = count + 1
+              assert(results:contains(d))
+            end
+          end
+          equal(#results, count)
+        end
+      end
+      if step % 60 == 0 then
+        pcall(s.savepoint, s, function()
+          for _, query in ipairs(queries) do query.rest = #query.results end
+          for i = 1, 3 do changes[i](dogs[random(#dogs)], random(600)) end
+          for _, query in ipairs(queries) do query.rest = #query.results end
+          error "back"
+        end)
+      end
+      if step % 100 == 0 then s:delete(table.remove(dogs)) end
+    end
+    for _, dog in ipairs(s:objects "Dog":where "age == 3":sorted "name") do dog.age = 4 end
+    for _, dog in ipairs(s:objects "Dog":where "rank == 3") do dog.rank = 4 end
+  end)
+  for _, query in ipairs(queries) do
+    local fresh = query.fresh()
+    equal(#query.results, #fresh)
+    for i, dog in ipairs(fresh) do assert(query.results[i] == dog) end
+  end
+  s:close()
+end)

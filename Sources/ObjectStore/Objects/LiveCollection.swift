@@ -76,7 +76,8 @@ extension LiveCollection {
     /// Throws `frozen`, `not_in_write`, `closed`, `wrong_thread`, `read_only`, and `invalid_object` if the
     /// owner was deleted.
     func objectWriter() throws -> ObjectWriter {
-        let writer = try source.writableStore().writer(changing: property, in: classSchema)
+        let writer = try source.writableStore()
+            .writer(changing: property, of: owner, in: classSchema)
         let rows = try source.view.table(classSchema)
         guard try rows.isPresent(owner) else { throw StoreError.deleted(classSchema.name) }
         guard rows.kind(of: property.column) == .list else { throw removed }

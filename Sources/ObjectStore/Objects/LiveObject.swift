@@ -49,7 +49,8 @@ public struct LiveObject {
     /// `invalid_object`, `frozen`, `invalid_argument` for a primary key.
     public func set(_ name: String, _ value: Value) throws {
         let (classSchema, property) = try current(name)
-        let writer = try source.writableStore().writer(changing: property, in: classSchema)
+        let writer = try source.writableStore()
+            .writer(changing: property, of: key, in: classSchema)
         try writer.set(property, of: key, in: classSchema, to: value)
     }
 
@@ -70,7 +71,8 @@ public struct LiveObject {
             property.type == .object, !target.isEmbedded,
             view.schema.target(of: property)?.table == target.table
         else { return false }
-        let writer = try source.writableStore().writer(changing: property, in: classSchema)
+        let writer = try source.writableStore()
+            .writer(changing: property, of: key, in: classSchema)
         return try writer.set(property, of: key, in: latest, to: links, of: target)
     }
 

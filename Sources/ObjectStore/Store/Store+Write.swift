@@ -179,11 +179,11 @@ extension Store {
     ///
     /// Objects that the change creates or deletes are recorded where that happens. Throws the same errors.
     package func writer(
-        changing property: Property, in classSchema: ClassSchema
+        changing property: Property, of key: ObjectKey, in classSchema: ClassSchema
     ) throws -> ObjectWriter {
         let kind = property.collection?.name ?? "property"
         let session = try requireWorkingWrite("\(kind) '\(property.name)'")
-        view.noteChange(of: property.column, in: classSchema.table)
+        view.noteChange(of: property.column, in: classSchema.table, key)
         return ObjectWriter(self, session)
     }
 

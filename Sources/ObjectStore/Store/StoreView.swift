@@ -26,8 +26,25 @@ package final class StoreView {
     private var changeCount: UInt64 = 0
     /// The number of the last change that was not only of one property.
     private var lastOtherChange: UInt64 = 0
-    /// The properties that have changed since then, with the number of the last change of each.
-    private var propertyChanges: [(column: ColumnID, table: TableID, last: UInt64)] = []
+    /// The properties that have changed since then.
+    private var propertyChanges: [PropertyChanges] = []
+
+    /// The changes of one property since the last change that was not only of one property.
+    private struct PropertyChanges {
+        let column: ColumnID
+        let table: TableID
+        /// The number of the last change.
+        var last: UInt64
+        /// The object of the last change.
+        var row: ObjectKey
+        /// The number of the last change that may have been of another object.
+        var lastOther: UInt64
+
+        mutating func add(_ change: UInt64, of row: ObjectKey) {
+            if row != self.row { (self.row, lastOther) = (row, last) }
+            last = change
+        }
+    }
 
     /// The mixed value that was read last.
     var recentMixed: RecentMixedValue?
@@ -67,14 +84,17 @@ package final class StoreView {
     }
 
     /// Records a change of one object's property inside a write transaction, which creates and deletes no object.
-    func noteChange(of column: ColumnID, in table: TableID) {
+    func noteChange(of column: ColumnID, in table: TableID, _ row: ObjectKey) {
         assert(!isFrozen, "a frozen view does not change")
         changeCount &+= 1
         let known = propertyChanges.firstIndex { $0.column == column && $0.table == table }
         if let known {
-            propertyChanges[known].last = changeCount
+            propertyChanges[known].add(changeCount, of: row)
         } else if propertyChanges.count < Self.mostPropertyChanges {
-            propertyChanges.append((column, table, changeCount))
+            propertyChanges.append(
+                PropertyChanges(
+                    column: column, table: table, last: changeCount, row: row,
+                    lastOther: lastOtherChange))
         } else {
             noteChange()
         }
@@ -95,6 +115,23 @@ package final class StoreView {
         return propertyChanges.allSatisfy {
             $0.last <= stamp.generation || !reads($0.column, $0.table)
         }
+    }
+
+    /// Returns the only object whose properties have changed since a stamp, among those that `reads` selects; nil if
+    /// there may be others, or none.
+    func onlyChange(
+        since stamp: ViewStamp, in table: TableID, reading reads: (ColumnID, TableID) -> Bool
+    ) -> ObjectKey? {
+        guard stamp.version == version, stamp.generation >= lastOtherChange else { return nil }
+        var row: ObjectKey?
+        for change in propertyChanges
+        where change.last > stamp.generation && reads(change.column, change.table) {
+            guard change.table == table, change.lastOther <= stamp.generation,
+                row == nil || row == change.row
+            else { return nil }
+            row = change.row
+        }
+        return row
     }
 
     /// Releases a frozen version now, instead of with the last reference to its objects.

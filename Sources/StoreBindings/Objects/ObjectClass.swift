@@ -224,8 +224,10 @@ final class ObjectClass: LuaLiveClass {
             }
             // Assigning a collection to itself changes nothing.
             if value.kind == .box, isOwn(value, property, of: key) {
-                return try source.writableStore().writer(changing: property, in: classSchema)
-                    .checkSettable(property, of: ObjectKey(rawValue: key), in: classSchema)
+                let key = ObjectKey(rawValue: key)
+                return try source.writableStore()
+                    .writer(changing: property, of: key, in: classSchema)
+                    .checkSettable(property, of: key, in: classSchema)
             }
         }
         let converted = try ValueBridge(handle, frozen).value(value, for: property, of: classSchema)
@@ -233,8 +235,9 @@ final class ObjectClass: LuaLiveClass {
         guard source.view.schema.find(table: table) === classSchema else {
             return try object(key).set(property.name, converted)
         }
-        try source.writableStore().writer(changing: property, in: classSchema)
-            .set(property, of: ObjectKey(rawValue: key), in: classSchema, to: converted)
+        let row = ObjectKey(rawValue: key)
+        try source.writableStore().writer(changing: property, of: row, in: classSchema)
+            .set(property, of: row, in: classSchema, to: converted)
     }
 
     /// Returns the slot of a name that the class did not have when it was last updated.

@@ -117,6 +117,20 @@ struct RowRules {
         }
     }
 
+    /// Whether the membership and the position of an object in a query depend only on its own plain values and those of
+    /// the objects beside it.
+    func isLocal(in query: Query) -> Bool {
+        guard case .table = query.base, limit == nil, distincts.isEmpty,
+            query.plannedSteps.stages.count == 1
+        else { return false }
+        let isPlain = query.dependencies.allSatisfy { path in
+            path.components.count == 1 && path.components[0].origin == nil
+                && path.components[0].property.type != .object
+                && path.components[0].property.type != .mixed
+        }
+        return isPlain && order.allSatisfy(\.searches.isEmpty)
+    }
+
     /// The first order that is needed: that of the first `distinct` step, or the final order.
     var firstOrder: [SortKey] { distincts.first?.order ?? order }
 

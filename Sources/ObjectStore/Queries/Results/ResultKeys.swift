@@ -140,6 +140,35 @@ package struct ResultKeys: Sendable {
         }
     }
 
+    /// Returns the keys after a change of one row, which `precedes` compares with the others.
+    ///
+    /// `isMember` is whether the row is among the keys after the change.
+    func replacing(
+        _ row: ObjectKey, isMember: Bool, _ precedes: (ObjectKey) throws -> Bool
+    ) rethrows -> ResultKeys {
+        switch storage {
+        case .bitmap(var clusters, _):
+            let (cluster, offset) = Int(row.rawValue).quotientAndRemainder(
+                dividingBy: Cluster.rows)
+            if isMember {
+                clusters[cluster].insert(offset)
+            } else {
+                clusters[cluster].remove(offset)
+            }
+            return ResultKeys(clusters: clusters)
+        case .list(var keys):
+            if let old = keys.firstIndex(of: row) { keys.remove(at: old) }
+            guard isMember else { return ResultKeys(keys) }
+            var (low, high) = (0, keys.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if try precedes(keys[middle]) { low = middle + 1 } else { high = middle }
+            }
+            keys.insert(row, at: low)
+            return ResultKeys(keys)
+        }
+    }
+
     /// Returns the first `limit` keys, or all if there are fewer.
     func prefix(_ limit: Int) -> ResultKeys {
         guard limit < count else { return self }

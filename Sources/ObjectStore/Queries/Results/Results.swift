@@ -17,8 +17,13 @@ public final class Results {
     private var checkedSchema: Schema?
     private var kept: (stamp: ViewStamp, keys: ResultKeys)?
     private var counted: (stamp: ViewStamp, count: Int)?
+    /// When the count or the first object was read without the keys.
+    private var glance: ViewStamp?
     /// The properties that the query reads, once they are needed.
-    private var reads: WatchGraph?
+    private var known: WatchGraph?
+    /// The rules by which the keys are corrected after a change of one object, once they are needed; nil if the query
+    /// must run again.
+    private var correction: RowRules??
     /// The section whose objects these are, if its size is known.
     private var section: SectionKeys.Section?
 
@@ -42,7 +47,10 @@ public final class Results {
     package func keys() throws -> ResultKeys {
         let view = try source.openView()
         try noteRead(of: query)
-        if let known = try knownKeys(in: view) { return known }
+        return try knownKeys(in: view) ?? readKeys(in: view)
+    }
+
+    private func readKeys(in view: StoreView) throws -> ResultKeys {
         try checkQuery(view)
         let keys = try QueryEvaluator.keys(of: query, in: view)
         try view.requireUnchanged()
@@ -52,7 +60,7 @@ public final class Results {
 
     /// Returns the keys if they are current, or are found with those of other sections.
     private func knownKeys(in view: StoreView) throws -> ResultKeys? {
-        if let kept, isCurrent(kept.stamp, in: view) { return kept.keys }
+        if let keys = try keptKeys(in: view) { return keys }
         guard let section else { return nil }
         if section.stamp == ViewStamp(view) {
             let keys = try section.keys(in: view)
@@ -63,16 +71,56 @@ public final class Results {
         return nil
     }
 
-    private func isCurrent(_ stamp: ViewStamp, in view: StoreView) -> Bool {
-        view.isCurrent(stamp) { column, table in
-            query.base.reads(column, of: table) || readGraph().contains(column, of: table)
+    /// Returns the keys that were read last, if they are current or only one object has changed since then.
+    private func keptKeys(in view: StoreView) throws -> ResultKeys? {
+        guard let kept else { return nil }
+        if isCurrent(kept.stamp, in: view) { return kept.keys }
+        guard let row = view.onlyChange(since: kept.stamp, in: query.table, reading: reads),
+            let rules = rules(view.schema)
+        else { return nil }
+        let keys = try StoreError.evaluating {
+            let isMember = try rules.membership(in: view)(row)
+            let order = try RowReader(view).order(rules.order)
+            return try kept.keys.replacing(row, isMember: isMember) {
+                try order.precedes($0, row)
+            }
         }
+        self.kept = (ViewStamp(view), keys)
+        return keys
+    }
+
+    /// Returns the keys if they are known, or if only one object has changed since the count or the first object was read.
+    ///
+    /// A loop then changes one object after the other, and correcting the keys costs less than running the query.
+    private func keysOfLoop(in view: StoreView) throws -> ResultKeys? {
+        if let keys = try knownKeys(in: view) { return keys }
+        guard let glance,
+            view.onlyChange(since: glance, in: query.table, reading: reads) != nil,
+            rules(view.schema) != nil
+        else { return nil }
+        return try readKeys(in: view)
+    }
+
+    /// Returns the rules by which the keys are corrected after a change of one object.
+    private func rules(_ schema: Schema) -> RowRules? {
+        if let correction { return correction }
+        let rules = RowRules(query, schema: schema).flatMap { $0.isLocal(in: query) ? $0 : nil }
+        correction = .some(rules)
+        return rules
+    }
+
+    private func isCurrent(_ stamp: ViewStamp, in view: StoreView) -> Bool {
+        view.isCurrent(stamp, reading: reads)
+    }
+
+    private func reads(_ column: ColumnID, of table: TableID) -> Bool {
+        query.base.reads(column, of: table) || readGraph().contains(column, of: table)
     }
 
     private func readGraph() -> WatchGraph {
-        if let reads { return reads }
+        if let known { return known }
         let graph = WatchGraph(query.dependencies, of: query.table)
-        reads = graph
+        known = graph
         return graph
     }
 
@@ -80,7 +128,8 @@ public final class Results {
     private func checkQuery(_ view: StoreView) throws {
         guard checkedSchema !== view.schema else { return }
         query = try query.followed(to: view.schema)
-        reads = nil
+        known = nil
+        correction = nil
         checkedSchema = view.schema
     }
 
@@ -88,12 +137,13 @@ public final class Results {
     public func count() throws -> Int {
         let view = try source.openView()
         if case .int(let count)? = try trackedAggregate(.count, nil) { return Int(count) }
-        if let kept, isCurrent(kept.stamp, in: view) { return kept.keys.count }
         if let counted, isCurrent(counted.stamp, in: view) { return counted.count }
+        if let keys = try keysOfLoop(in: view) { return keys.count }
         try checkQuery(view)
         let count = try QueryEvaluator.count(of: query, in: view)
         try view.requireUnchanged()
         counted = (ViewStamp(view), count)
+        glance = counted?.stamp
         return count
     }
 
@@ -156,11 +206,12 @@ public final class Results {
     public func first() throws -> LiveObject? {
         let view = try source.openView()
         try noteRead(of: query.adding(.limit(1)))
-        if let known = try knownKeys(in: view) {
+        if let known = try keysOfLoop(in: view) {
             return known.count == 0 ? nil : LiveObject(source, try classSchema(), known[0])
         }
         try checkQuery(view)
         let keys = try QueryEvaluator.keys(of: query.adding(.limit(1)), in: view)
+        glance = ViewStamp(view)
         return keys.count == 0 ? nil : LiveObject(source, try classSchema(), keys[0])
     }
 
