@@ -374,3 +374,50 @@ scenario("a script can read the type of a stored value and copy every object exa
   assert(code(moonpool.float, 1e300) == "invalid_argument" and moonpool.float(0.5):to_number() == 0.5)
   assert(moonpool.float(0.1) == moonpool.float(0.1) and tostring(moonpool.float(0.1)) == "0.1")
 end)
+
+scenario("many changes of one collection inside a mixed value are the changes of a plain table", function()
+  local toy = change(function() return store:create("Toy", { 7 }) end)
+  change(function()
+    rex.extra = { list = {}, map = { a = 1 }, other = "x" }
+    rex.many = { 5, { k = {} } }
+    local lists, maps = { rex.extra.list, rex.many[2].k }, { rex.extra.map, rex.many[2] }
+    local list, map = {}, { a = 1 }
+    for i = 1, 300 do
+      local place, value = i * 7919 % (#list + 1) + 1, i % 40 == 0 and toy or { i, { n = "x" .. i } }
+      table.insert(list, place, value)
+      map["k" .. i * 31 % 100] = i
+      if i % 3 == 0 then table.remove(list, i % #list + 1) end
+      if i % 7 == 0 then map["k" .. i % 100] = nil end
+      for _, l in ipairs(lists) do
+        l:insert(place, value)
+        if i % 3 == 0 then l:remove(i % #l + 1) end
+        if i % 50 == 0 then l:swap(1, #l) l:swap(#l, 1) l:move(1, #l) l:move(#l, 1) end
+        equal(#l, #list)
+      end
+      maps[1]["k" .. i * 31 % 100] = i
+      if i % 7 == 0 then maps[1]["k" .. i % 100] = nil end
+    end
+    for _, l in ipairs(lists) do
+      for i, value in ipairs(list) do
+        assert(value == toy and l[i] == toy or l[i][1] == value[1] and l[i][2].n == value[2].n)
+      end
+    end
+    equal(maps[1]:to_table(), map)
+    equal(rex.extra.other, "x")
+    equal(rex.many[1], 5)
+  end)
+  equal(#store:objects "Dog":where("any extra.list[*] == $1", toy), 1)
+  -- A change that is rolled back leaves the value from before.
+  local before = show(rex.extra)
+  pcall(change, function()
+    rex.extra.map.z = 1
+    pcall(store.savepoint, store, function() rex.extra.map.y = 1 error "x" end)
+    assert(rex.extra.map.y == nil and rex.extra.map.z == 1)
+    error "x"
+  end)
+  equal(show(rex.extra), before)
+  change(function() store:delete(toy) end)
+  local rest = 0
+  for _, value in pairs(rex.extra.list) do if value == nil then rest = rest + 1 end end
+  assert(rest > 0)
+end)

@@ -129,8 +129,11 @@ final class IndexLevels<Value: IndexedValue> {
         guard let run = try run(transaction) else {
             return try base.forEachEntry(from: lower, below: upper, in: transaction, body)
         }
+        func isBelowUpper(_ entry: Entry) -> Bool {
+            upper.map { entry.value.compare($0) < 0 } ?? true
+        }
         func give(_ entry: Entry) throws(StorageError) -> Bool {
-            guard upper.map({ entry.value.compare($0) < 0 }) ?? true else { return false }
+            guard isBelowUpper(entry) else { return false }
             return try body(entry.value, ObjectKey(entry.key))
         }
         var merge = try IndexMerge(IndexRunReader(run, from: lower, transaction))
@@ -140,7 +143,7 @@ final class IndexLevels<Value: IndexedValue> {
             continues = try merge.pass(Entry(value: value, key: key.rawValue), give)
             return continues
         }
-        if continues { try merge.finish(give) }
+        if continues { try merge.finish(below: isBelowUpper, give) }
     }
 
     /// Calls `body` with the rows in a range of values until it returns false, in the order of the index.

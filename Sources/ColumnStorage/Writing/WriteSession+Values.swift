@@ -89,9 +89,18 @@ extension WriteSession {
         set(table, column, key, bytes: value, isNew: false)
     }
 
+    /// Sets a mixed value; `keepsLinks` is true if it has the links of the present value.
+    package func set(
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, mixed value: [UInt8],
+        keepsLinks: Bool
+    ) {
+        set(table, column, key, bytes: value.span.bytes, isNew: false, keepsLinks: keepsLinks)
+    }
+
     /// Sets a string, data or a fixed-size value; `isNew` is true if the row is about to be added.
     func set(
-        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan, isNew: Bool
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, bytes value: RawSpan, isNew: Bool,
+        keepsLinks: Bool = false
     ) {
         if value.byteCount > Self.largeText, !isNew { makeSpaceForText() }
         let overlay = overlay(table)
@@ -101,7 +110,7 @@ extension WriteSession {
                 reindexBytes(overlay, column, key, to: $0, isNew: isNew)
             }
         }
-        if kind == .data {
+        if kind == .data, !keepsLinks {
             value.withUnsafeBytes { reindexMixed(overlay, column, key, to: $0, isNew: isNew) }
         }
         guard let (leaf, row) = target(table, column, key, kind: kind, isNew: isNew) else { return }

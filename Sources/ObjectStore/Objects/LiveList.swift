@@ -87,6 +87,13 @@ extension LiveList {
         if let old { try writer.deleteTree(old) }
     }
 
+    /// Replaces the bytes of an element that is a mixed value.
+    func set(bytes: [UInt8], at index: Int) throws {
+        let list = try editor(objectWriter())
+        try checkRange(index, list.count, list.count)
+        try StoreError.wrapping(list.set(.bytes(bytes), at: index))
+    }
+
     /// Removes the element at an index; a linked object is kept, an embedded one is deleted.
     ///
     /// Throws the errors of ``append(_:)``, and `out_of_range`.

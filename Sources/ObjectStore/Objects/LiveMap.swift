@@ -57,6 +57,12 @@ public struct LiveMap: LiveCollection {
         if let old { try writer.deleteTree(old) }
     }
 
+    /// Sets the bytes of a key's mixed value.
+    func set(bytes: [UInt8], forKey key: String) throws {
+        let map = try editor(objectWriter())
+        _ = try StoreError.wrapping(map.set(.bytes(bytes), for: Array(key.utf8)))
+    }
+
     /// Removes a key with its value; returns false if the map does not have the key.
     ///
     /// A linked object is kept, an embedded one is deleted. Throws `not_in_write`, `invalid_object`, `frozen`.

@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// A handle of a list or a map inside a mixed value, which follows its path from the stored value at each use.
 ///
-/// Reading follows the path without decoding other elements. Writing decodes the whole value, changes it and stores it
-/// again, so values should be of moderate size. Indexes start at 0. A handle is confined to the store's thread.
+/// Reading and writing follow the path without decoding other elements. Writing copies the bytes of the whole value, so
+/// values should be of moderate size. Indexes start at 0. A handle is confined to the store's thread.
 package struct NestedCollection {
     /// One step from a collection to one of its elements.
     package enum Step: Hashable, Sendable {
@@ -21,6 +21,15 @@ package struct NestedCollection {
         case element(LiveList, Int)
         /// An entry of a map of mixed values.
         case entry(LiveMap, String)
+
+        /// The object and the property of the value, and the step to the value in a list or map of mixed values.
+        fileprivate var root: (owner: LiveObject, property: Property, step: Step?) {
+            switch self {
+            case .property(let object, let property): (object, property, nil)
+            case .element(let list, let index): (list.header.object, list.property, .index(index))
+            case .entry(let map, let key): (map.header.object, map.property, .key(TextKey(key)))
+            }
+        }
     }
 
     /// The kind of a collection.
@@ -92,26 +101,12 @@ package struct NestedCollection {
 
 extension NestedCollection {
     /// The store, or the frozen view, from which the collection is read.
-    package var source: ObjectSource {
-        switch location {
-        case .property(let object, _): object.source
-        case .element(let list, _): list.source
-        case .entry(let map, _): map.source
-        }
-    }
+    package var source: ObjectSource { location.root.owner.source }
 
     /// The object and the property of the value, and the steps from the value of the property.
     package var root: (owner: LiveObject, property: Property, path: [Step]) {
-        switch location {
-        case .property(let object, let property): (object, property, path)
-        case .element(let list, let index):
-            (
-                list.header.object, list.property,
-                [.index(index)] + path
-            )
-        case .entry(let map, let key):
-            (map.header.object, map.property, [.key(TextKey(key))] + path)
-        }
+        let (owner, property, step) = location.root
+        return (owner, property, (step.map { [$0] } ?? []) + path)
     }
 
     /// The address of the collection, without its store.
@@ -242,33 +237,40 @@ extension NestedCollection {
         return reader
     }
 
-    /// Calls `body` with the trail from the outermost value, which the view keeps for the property that was read last.
+    /// Calls `body` with the trail from the outermost value, which the view keeps for the value that was used last.
     private func follow<Result>(_ body: (inout MixedTrail) throws -> Result) throws -> Result {
-        guard !isRemoved, let bytes = try Self.bytes(at: location) else { throw removedError() }
-        guard case .property(let object, let property) = location else {
-            var trail = MixedTrail(bytes)
-            return try body(&trail)
+        let view = try source.openView()
+        if !isRemoved, try !Self.isRecent(location, in: view) {
+            view.recentMixed = try Self.bytes(at: location).map {
+                RecentMixedValue(location, $0, in: view)
+            }
         }
-        let view = object.source.view
-        if view.recentMixed?.isCurrent(object, property, in: view) != true {
-            view.recentMixed = RecentMixedValue(object, property, bytes, in: view)
+        guard !isRemoved, var recent = view.recentMixed else { throw removedError() }
+        // The trail is changed in place, and after an error it may differ from the stored value.
+        view.recentMixed = nil
+        let result = try body(&recent.trail)
+        recent.stamp = ViewStamp(view)
+        view.recentMixed = recent
+        return result
+    }
+
+    /// Returns whether the view has the value at a location, which is then a dependency of the running reaction.
+    private static func isRecent(_ location: Location, in view: StoreView) throws -> Bool {
+        guard let recent = view.recentMixed, recent.isCurrent(location, in: view) else {
+            return false
         }
-        guard var recent = view.recentMixed else { throw removedError() }
-        view.recentMixed = nil  // so that the trail is changed in place
-        defer { view.recentMixed = recent }
-        return try body(&recent.trail)
+        let (owner, property, _) = location.root
+        owner.source.noteRead(owner.classSchema, owner.key, property.column)
+        return true
     }
 
     static func bytes(at location: Location) throws -> [UInt8]? {
+        let view = try location.root.owner.source.openView()
+        if try isRecent(location, in: view) { return view.recentMixed?.trail.bytes }
         switch location {
         case .property(let object, let property):
-            let rows = try object.source.openView().table(object.classSchema)
+            let rows = try view.table(object.classSchema)
             object.source.noteRead(object.classSchema, object.key, property.column)
-            if let recent = object.source.view.recentMixed,
-                recent.isCurrent(object, property, in: object.source.view)
-            {
-                return recent.trail.bytes
-            }
             guard try rows.isPresent(object.key) else {
                 throw StoreError.deleted(object.classSchema.name)
             }
@@ -308,9 +310,9 @@ extension NestedCollection {
     ///
     /// Throws `not_in_write`, `out_of_range`, `invalid_object`, `type_mismatch`, `invalid_argument`, `frozen`.
     package func set(_ value: Value, at index: Int) throws {
-        try edit { elements in
-            try check(index, elements.count, elements.count)
-            elements[index] = value
+        try editList(adding: [value]) { trail, count in
+            try check(index, count, count)
+            return trail.replace(index..<index + 1, at: path, by: [value])
         }
     }
 
@@ -318,16 +320,18 @@ extension NestedCollection {
     ///
     /// Throws the errors of ``set(_:at:)``.
     package func append(_ values: [Value]) throws {
-        try edit { $0 += values }
+        try editList(adding: values) { trail, count in
+            trail.replace(count..<count, at: path, by: values)
+        }
     }
 
     /// Inserts a value into a list at an index; the count is a valid index.
     ///
     /// Throws the errors of ``set(_:at:)``.
     package func insert(_ value: Value, at index: Int) throws {
-        try edit { elements in
-            try check(index, elements.count + 1, elements.count)
-            elements.insert(value, at: index)
+        try editList(adding: [value]) { trail, count in
+            try check(index, count + 1, count)
+            return trail.replace(index..<index, at: path, by: [value])
         }
     }
 
@@ -335,9 +339,9 @@ extension NestedCollection {
     ///
     /// Throws the errors of ``set(_:at:)``.
     package func remove(at index: Int) throws {
-        try edit { elements in
-            try check(index, elements.count, elements.count)
-            elements.remove(at: index)
+        try editList { trail, count in
+            try check(index, count, count)
+            return trail.replace(index..<index + 1, at: path, by: [])
         }
     }
 
@@ -345,29 +349,40 @@ extension NestedCollection {
     ///
     /// Throws the errors of ``set(_:at:)``.
     package func move(from: Int, to destination: Int) throws {
-        try edit { elements in
-            try check(from, elements.count, elements.count)
-            try check(destination, elements.count, elements.count)
-            elements.insert(elements.remove(at: from), at: destination)
+        try editList { trail, count in
+            try check(from, count, count)
+            try check(destination, count, count)
+            guard let element = element(from, &trail) else { return false }
+            return trail.replace(from..<from + 1, at: path, by: [])
+                && trail.replace(destination..<destination, at: path, by: [element])
         }
     }
 
-    /// Exchanges two elements of a list.
+    /// Exchanges two elements.
     ///
     /// Throws the errors of ``set(_:at:)``.
     package func swap(_ first: Int, _ second: Int) throws {
-        try edit { elements in
-            try check(first, elements.count, elements.count)
-            try check(second, elements.count, elements.count)
-            elements.swapAt(first, second)
+        try editList { trail, count in
+            try check(first, count, count)
+            try check(second, count, count)
+            guard let one = element(first, &trail), let other = element(second, &trail) else {
+                return false
+            }
+            return trail.replace(first..<first + 1, at: path, by: [other])
+                && trail.replace(second..<second + 1, at: path, by: [one])
         }
+    }
+
+    private func element(_ index: Int, _ trail: inout MixedTrail) -> Value? {
+        var reader = trail.follow(path + [.index(index)])
+        return reader?.value()
     }
 
     /// Sets an entry of a map; a nil value is stored.
     ///
     /// Throws the errors of ``set(_:at:)``.
     package func set(_ value: Value, forKey key: String) throws {
-        try editMap { $0[key] = value }
+        try edit(.map, adding: [value]) { trail, _ in trail.set(key, at: path, to: value) }
     }
 
     /// Removes an entry of a map; returns false if the map does not have the key.
@@ -377,7 +392,7 @@ extension NestedCollection {
     package func removeValue(forKey key: String) throws -> Bool {
         try checkWritable()
         guard try item(forKey: key) != nil else { return false }
-        try editMap { $0[key] = nil }
+        try edit(.map) { trail, _ in trail.set(key, at: path, to: nil) }
         return true
     }
 
@@ -387,61 +402,48 @@ extension NestedCollection {
     package func removeAll() throws {
         try checkWritable()
         guard try count() > 0 else { return }
-        try change { $0 = kind == .list ? .list([]) : .dictionary([:]) }
+        try edit(kind) { trail, count in trail.replace(0..<count, at: path, by: []) }
     }
 
-    private func edit(_ body: (inout [Value]) throws -> Void) throws {
-        try change { value in
-            guard case .list(var elements) = value else { throw removedError() }
-            value = .null  // releases the other reference, so the array is changed in place
-            try body(&elements)
-            value = .list(elements)
-        }
+    private func editList(
+        adding values: [Value] = [], _ change: (inout MixedTrail, _ count: Int) throws -> Bool
+    ) throws {
+        try edit(.list, adding: values, change)
     }
 
-    private func editMap(_ body: (inout ValueMap) throws -> Void) throws {
-        try change { value in
-            guard case .dictionary(var entries) = value else { throw removedError() }
-            value = .null
-            try body(&entries)
-            value = .dictionary(entries)
-        }
-    }
-
-    /// Decodes the outermost value, changes the collection in it and stores it again.
-    private func change(_ body: (inout Value) throws -> Void) throws {
+    /// Changes the bytes of the outermost value, and stores them; `change` returns false for damaged bytes.
+    private func edit(
+        _ kind: Kind, adding values: [Value] = [],
+        _ change: (inout MixedTrail, _ count: Int) throws -> Bool
+    ) throws {
         try checkWritable()
-        guard !isRemoved, let bytes = try Self.bytes(at: location) else { throw removedError() }
-        var value = MixedCoding.decode(bytes)
-        try descend(&value, path[...], body)
-        switch location {
-        case .property(let object, let property): try object.set(property.name, value)
-        case .element(let list, let index): try list.set(value, at: index)
-        case .entry(let map, let key): try map.set(value, forKey: key)
+        let (owner, property, _) = root
+        try follow { trail in
+            let writer = try source.writableStore().writer(
+                changing: property, of: owner.key, in: owner.classSchema)
+            for value in values {
+                try ValueConversion.checkDepth(
+                    value, property, owner.classSchema, depth: path.count + 1)
+                try ObjectCreation(writer).checkLinks(value, property, owner.classSchema)
+            }
+            trail.keepsLinks = true
+            guard kind == self.kind, let count = trail.count(at: path, kind),
+                try change(&trail, count)
+            else { throw removedError() }
+            try ValueConversion.checkSize(of: trail.bytes, property, owner.classSchema)
+            switch location {
+            case .property(let object, let property):
+                writer.session.set(
+                    object.classSchema.table, property.column, object.key, mixed: trail.bytes,
+                    keepsLinks: trail.keepsLinks)
+            case .element(let list, let index): try list.set(bytes: trail.bytes, at: index)
+            case .entry(let map, let key): try map.set(bytes: trail.bytes, forKey: key)
+            }
         }
     }
 
     private func checkWritable() throws {
         try source.writableStore().requireWrite(kind == .list ? "a list" : "a map")
-    }
-
-    private func descend(
-        _ value: inout Value, _ path: ArraySlice<Step>, _ body: (inout Value) throws -> Void
-    ) throws {
-        guard let step = path.first else { return try body(&value) }
-        switch (value, step) {
-        case (.list(var elements), .index(let index)) where elements.indices.contains(index):
-            value = .null
-            try descend(&elements[index], path.dropFirst(), body)
-            value = .list(elements)
-        case (.dictionary(var entries), .key(let key)):
-            guard var entry = entries[key.text] else { throw removedError() }
-            value = .null
-            try descend(&entry, path.dropFirst(), body)
-            entries[key.text] = entry
-            value = .dictionary(entries)
-        default: throw removedError()
-        }
     }
 
     private func check(_ index: Int, _ limit: Int, _ count: Int) throws {
@@ -452,23 +454,29 @@ extension NestedCollection {
     }
 }
 
-/// The value of the mixed property that was read last: a loop over its elements reads it once.
+/// The mixed value that was used last: a loop that reads or changes its elements reads it once.
 struct RecentMixedValue {
     private let owner: ObjectReference
     private let column: ColumnID
-    private let stamp: ViewStamp
+    private let step: NestedCollection.Step?
+    var stamp: ViewStamp
     var trail: MixedTrail
 
-    init(_ object: LiveObject, _ property: Property, _ bytes: [UInt8], in view: StoreView) {
-        owner = object.reference
-        column = property.column
+    fileprivate init(
+        _ location: NestedCollection.Location, _ bytes: [UInt8], in view: StoreView
+    ) {
+        let root = location.root
+        owner = root.owner.reference
+        column = root.property.column
+        step = root.step
         stamp = ViewStamp(view)
         trail = MixedTrail(bytes)
     }
 
-    /// Whether this is the value of a property in the current state of the view.
-    func isCurrent(_ object: LiveObject, _ property: Property, in view: StoreView) -> Bool {
-        owner == object.reference && column == property.column
+    /// Whether this is the value at a location in the current state of the view.
+    fileprivate func isCurrent(_ location: NestedCollection.Location, in view: StoreView) -> Bool {
+        let root = location.root
+        return owner == root.owner.reference && column == root.property.column && step == root.step
             && view.isCurrent(stamp) { $0 == column && $1 == owner.table }
     }
 }

@@ -352,7 +352,7 @@ struct ObjectCreation {
     }
 
     /// Checks that the links in a mixed value lead to existing objects that are not embedded.
-    private func checkLinks(
+    func checkLinks(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws {
         switch value {

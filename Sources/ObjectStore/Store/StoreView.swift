@@ -345,7 +345,8 @@ extension Value {
         }
     }
 
-    private func hasLink(to isHidden: (TableID) -> Bool) -> Bool {
+    /// Whether a mixed value is a link to an object of some tables, or has one.
+    func hasLink(to isHidden: (TableID) -> Bool) -> Bool {
         switch self {
         case .object(let reference): isHidden(reference.table)
         case .list(let elements): elements.contains { $0.hasLink(to: isHidden) }

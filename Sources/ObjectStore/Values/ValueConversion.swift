@@ -71,7 +71,7 @@ package enum ValueConversion {
     }
 
     /// Throws `invalid_argument` for collections that are nested more deeply than a mixed value allows.
-    private static func checkDepth(
+    static func checkDepth(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema, depth: Int = 0
     ) throws {
         let elements: [Value]
@@ -95,6 +95,14 @@ package enum ValueConversion {
     ) throws {
         try StoreLimits.check(
             bytes: key.utf8.count, "a key of '\(classSchema.name).\(property.name)'")
+    }
+
+    /// Throws `limit_exceeded` for a mixed value with too many bytes.
+    static func checkSize(
+        of bytes: [UInt8], _ property: Property, _ classSchema: ClassSchema
+    ) throws {
+        try StoreLimits.check(
+            bytes: bytes.count, "a value of '\(classSchema.name).\(property.name)'")
     }
 
     private static func checkSize(

@@ -102,6 +102,82 @@ struct MixedMaker {
         }
     }
 
+    @Test func `changes of elements give the bytes of the changed value`() {
+        var maker = MixedMaker(seed: 5)
+        maker.references = [ObjectReference(table: TableID(3), key: ObjectKey(7))]
+        /// Changes the collection at the end of a path.
+        func change(
+            _ value: inout Value, _ path: ArraySlice<NestedCollection.Step>,
+            _ body: (inout Value) -> Void
+        ) {
+            switch (value, path.first) {
+            case (.list(var elements), .index(let index)?):
+                change(&elements[index], path.dropFirst(), body)
+                value = .list(elements)
+            case (.dictionary(var entries), .key(let key)?):
+                var element = entries[key.text] ?? .null
+                change(&element, path.dropFirst(), body)
+                entries[key.text] = element
+                value = .dictionary(entries)
+            default: body(&value)
+            }
+        }
+        for _ in 0..<100 {
+            var value = Value.list((0..<6).map { _ in maker.value(depth: 4) })
+            var trail = MixedTrail(MixedCoding.encode(value))
+            for _ in 0..<40 {
+                var path: [NestedCollection.Step] = []
+                var found = value
+                while Int.random(in: 0..<4, using: &maker.random) > 0 {
+                    let (keys, elements) = found.nestedElements
+                    let inner = elements.indices.filter {
+                        !elements[$0].nestedElements.values.isEmpty
+                    }
+                    let index = inner.randomElement(using: &maker.random)
+                    guard let index else { break }
+                    path.append(keys.isEmpty ? .index(index) : .key(TextKey(keys[index])))
+                    found = elements[index]
+                }
+                let new = maker.value(depth: 2)
+                trail.keepsLinks = true
+                let isMap = if case .dictionary = found { true } else { false }
+                let count = found.nestedElements.values.count
+                let counted = trail.count(at: path, isMap ? .map : .list)
+                let other = trail.count(at: path, isMap ? .list : .map)
+                #expect(counted == count && other == nil)
+                let low = Int.random(in: 0...count, using: &maker.random)
+                let high = min(count, low + Int.random(in: 0...2, using: &maker.random))
+                let isRemoval = Int.random(in: 0..<3, using: &maker.random) == 0
+                let key =
+                    found.nestedElements.keys.randomElement(using: &maker.random) ?? "new"
+                let before = MixedCoding.links(in: value)
+                if isMap {
+                    let name = Bool.random(using: &maker.random) ? key : key + "z"
+                    let isSet = trail.set(name, at: path, to: isRemoval ? nil : new)
+                    #expect(isSet)
+                    change(&value, path[...]) { map in
+                        guard case .dictionary(var entries) = map else { return }
+                        entries[name] = isRemoval ? nil : new
+                        map = .dictionary(entries)
+                    }
+                } else {
+                    let added = isRemoval ? [] : [new, .null]
+                    let isReplaced = trail.replace(low..<high, at: path, by: added)
+                    #expect(isReplaced)
+                    change(&value, path[...]) { list in
+                        guard case .list(var elements) = list else { return }
+                        elements.replaceSubrange(low..<high, with: added)
+                        list = .list(elements)
+                    }
+                }
+                #expect(trail.bytes == MixedCoding.encode(value))
+                #expect(!trail.keepsLinks || MixedCoding.links(in: value) == before)
+                var reader = trail.follow(path)
+                #expect(reader?.value() != nil)
+            }
+        }
+    }
+
     @Test func `damaged bytes give a value or nil and are never read beyond their end`() {
         var maker = MixedMaker(seed: 2)
         for _ in 0..<3000 {
@@ -112,6 +188,18 @@ struct MixedMaker {
             }
             _ = MixedCoding.decode(bytes)
             _ = MixedCoding.decode(Array(bytes.prefix(bytes.count / 2)))
+            for _ in 0..<4 {
+                var trail = MixedTrail(bytes)
+                let step = NestedCollection.Step.index(.random(in: 0..<3, using: &maker.random))
+                if let count = trail.count(at: [], .list) {
+                    let index = min(count, .random(in: 0...3, using: &maker.random))
+                    _ = trail.replace(index..<index, at: [], by: [.int(1)])
+                    _ = trail.follow([step, step])
+                }
+                _ = trail.set("a", at: [], to: .string("b"))
+                _ = trail.set("a", at: [step], to: nil)
+                _ = MixedCoding.decode(trail.bytes)
+            }
         }
         let endless = [UInt8](repeating: MixedTag.list.rawValue, count: 100_000)
         #expect(MixedCoding.decode(endless) == .null)
@@ -159,5 +247,13 @@ struct MixedMaker {
         for (left, right) in zip(ascending, ascending.dropFirst()) {
             #expect(ValueOrder.order(left, right) == -1, "\(left) \(right)")
         }
+    }
+}
+
+extension MixedCoding {
+    /// Returns the number of links in a value.
+    fileprivate static func links(in value: Value) -> Int {
+        if case .object = value { return 1 }
+        return value.nestedElements.values.reduce(0) { $0 + links(in: $1) }
     }
 }
