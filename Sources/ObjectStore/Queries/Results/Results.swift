@@ -3,8 +3,9 @@ import ColumnStorage
 /// The objects of a query, lazy and live.
 ///
 /// Results are computed on first use, and kept until the store's version changes or its open write transaction changes
-/// data that the query reads. Counting does not list the keys. Results of a frozen view work in the same way and never
-/// change. Results are confined to the store's thread.
+/// data that the query reads. After a change of one object's values, they are corrected if the query reads only such
+/// values. Counting does not list the keys. Results of a frozen view work in the same way and never change. Results are
+/// confined to the store's thread.
 ///
 /// Every member that reads throws `closed` and `wrong_thread`.
 public final class Results {
@@ -89,7 +90,8 @@ public final class Results {
         return keys
     }
 
-    /// Returns the keys if they are known, or if only one object has changed since the count or the first object was read.
+    /// Returns the keys if they are known, or if only one object has changed since the count or the first object was
+    /// read.
     ///
     /// A loop then changes one object after the other, and correcting the keys costs less than running the query.
     private func keysOfLoop(in view: StoreView) throws -> ResultKeys? {
