@@ -292,6 +292,69 @@ end)
 
 except { confined = "io is not available" }
 
+scenario("a replay repeats renames and removals of classes and properties", function()
+  local path = folder .. "/recording"
+  local zoo = moonpool.open {
+    in_memory = unique "zoo",
+    schema = {
+      Dog = { id = "int primary", first = "string", last = "string", owner = "Person", toys = { type = "Toy[]", owns = true } },
+      Person = { name = "string", dogs = "backlinks Dog.owner" }, Toy = { label = "string" }, Note = { about = "Dog" },
+    },
+  }
+  local recording = zoo:record(path, { snapshot = true })
+  zoo:write(function()
+    local rex = zoo:create("Dog", { id = 1, first = "Rex", last = "Lee", owner = { name = "Ann" }, toys = { { label = "ball" } } })
+    zoo:create("Note", { about = rex })
+  end)
+  zoo:define({ Dog = { key = "int primary", first = "string", last = "string", owner = "Human", toys = { type = "Toy[]", owns = true } },
+    Human = { name = "string", dogs = "backlinks Dog.owner" } }, function(m)
+    m:rename_property("Dog", "id", "key")
+    m:rename_property("Dog", "first", "last")
+    m:rename_property("Dog", "last", "first")
+    m:rename_class("Person", "Human")
+    m:delete_class "Note"
+  end)
+  zoo:write(function() zoo:objects("Dog")[1].first = "Li" end)
+  zoo:define({ Human = { name = "string" } }, function(m) m:delete_class "Dog" end)
+  zoo:write(function() zoo:objects("Human")[1].name = "Bo" end)
+  recording:stop()
+
+  local copy = moonpool.open { in_memory = unique "copy" }
+  local checked
+  local token = copy:observe(function()
+    local dog = copy:schema().Dog and copy:schema("Dog").key and copy:objects("Dog")[1]
+    checked = checked or dog and dog.first == "Li" and
+      dog.key == 1 and dog.last == "Rex" and dog.owner.name == "Ann" and dog.owner.dogs[1] == dog
+  end)
+  moonpool.replay(path, copy)
+  token:invalidate()
+  assert(checked)
+  equal(moonpool.schema_text(copy), moonpool.schema_text(zoo))
+  equal(#copy:objects "Toy", #zoo:objects "Toy")
+  equal(copy:objects("Human")[1].name, "Bo")
+end)
+
+except { confined = "io is not available" }
+
+scenario("a replay refuses to change a primary key", function()
+  local path = folder .. "/recording"
+  local zoo = moonpool.open { in_memory = unique "zoo", schema = { Dog = { id = "int primary", name = "string" } } }
+  local recording = zoo:record(path, { snapshot = true })
+  zoo:write(function()
+    zoo:create("Dog", { id = 1, name = "Rex" })
+    zoo:create("Dog", { id = 2, name = "Max" })
+  end)
+  zoo:define({ Dog = zoo:schema "Dog" }, function(m)
+    m:each("Dog", function(old, new) new.id, new.name = 3 - old.id, old.name .. "!" end)
+  end)
+  recording:stop()
+  local copy = moonpool.open { in_memory = unique "copy" }
+  assert(message(moonpool.replay, path, copy):find("line 6: the primary key of 'Dog' 1 changes"))
+  equal(copy:object("Dog", 1).name, "Rex")
+end)
+
+except { confined = "io is not available" }
+
 scenario("a fault in a recording is reported with its line", function()
   local path = folder .. "/recording"
   local function replay(text)

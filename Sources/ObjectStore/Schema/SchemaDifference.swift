@@ -320,3 +320,22 @@ struct SchemaRenames {
         assert(Set(names.values).count == names.count, "each old name has one new name")
     }
 }
+
+extension Schema {
+    /// Returns the new names of the classes and properties that have other names in a later schema of the same data, by
+    /// their old names: a class, or `Class.property` with the old name of the class.
+    package func renames(in later: Schema) -> [String: String] {
+        var renames: [String: String] = [:]
+        for old in classes {
+            guard let new = later.find(table: old.table) else { continue }
+            if new.name != old.name { renames[old.name] = new.name }
+            for property in old.properties where !property.isBacklinks {
+                guard let renamed = new.property(in: property.column),
+                    renamed.name != property.name
+                else { continue }
+                renames["\(old.name).\(property.name)"] = renamed.name
+            }
+        }
+        return renames
+    }
+}

@@ -15,9 +15,10 @@ import ObjectStore
 /// primary key. For an inserted object with a primary key, `number` contains such a number, because the numbers
 /// determine the order of the rows. Values are as ``RowEncoder`` writes them: links are keys, embedded objects are
 /// inside their owner. A step is one commit, or several that the observer received together: `since` is the version
-/// before the step. If the schema has changed, a line `{"version":…,"change":"schema","schema":{…}}` comes first. A
-/// stream with a snapshot has `"snapshot":true` in its first line; its first step inserts all objects of that version,
-/// and its commit line has no `since`. The format only grows: readers ignore unknown members.
+/// before the step. If the schema has changed, a line `{"version":…,"change":"schema","schema":{…}}` comes first, with
+/// the new names of renamed classes and properties in `renames`. A stream with a snapshot has `"snapshot":true` in its
+/// first line; its first step inserts all objects of that version, and its commit line has no `since`. The format only
+/// grows: readers ignore unknown members.
 package struct ChangeLines {
     /// The number of the format, which is in the first line.
     package static let format: Int64 = 1
@@ -77,6 +78,7 @@ package struct ChangeLines {
         if step.changesSchema {
             begin("schema", newer.version)
             try schema(newer)
+            renames(older.schema.renames(in: newer.schema))
             endLine()
         }
         for entry in step.classes {
@@ -98,10 +100,17 @@ package struct ChangeLines {
         }
         for entry in step.classes {
             for (object, properties) in entry.modified {
-                try begin("modified", object, in: entry.classSchema, from: newer, newer.version)
+                let known = older.schema.find(table: object.table)
+                // A migration can change the primary key of an object, which had the previous one.
+                let hadKey =
+                    properties.first(where: \.isPrimary)
+                    .flatMap { known?.property(in: $0.column) }?.isPrimary == true
+                try begin(
+                    "modified", object, in: entry.classSchema, from: hadKey ? older : newer,
+                    newer.version)
                 try members("values", properties, of: object, in: entry.classSchema, newer)
                 // A new property has no previous value.
-                if hasOldValues, let known = older.schema.find(table: object.table) {
+                if hasOldValues, let known {
                     let before = properties.filter { !$0.isBacklinks }
                         .compactMap { known.property(in: $0.column) }
                     try members("old", before, of: object, in: known, older)
@@ -160,6 +169,14 @@ package struct ChangeLines {
     private mutating func schema(_ view: StoreView) throws {
         json.key("schema")
         try SchemaJSON.write(view, to: &json)
+    }
+
+    private mutating func renames(_ names: [String: String]) {
+        guard !names.isEmpty else { return }
+        json.key("renames")
+        json.beginObject()
+        for (old, new) in names.sorted(by: { $0.key < $1.key }) { json.member(old, new) }
+        json.endObject()
     }
 
     /// Ends the line of an object, and passes on the lines so far if they are long enough.

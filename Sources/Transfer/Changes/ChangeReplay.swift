@@ -22,6 +22,8 @@ package final class ChangeReplay {
     private var unlinked: [UnlinkedRow] = []
     private var isInStep: Bool { changesInStep > 0 }
     private var hasHeader = false
+    /// The classes of the recording's schema, and those that its last change removed.
+    private var classNames: (current: Set<String>, removed: Set<String>) = ([], [])
 
     /// An inserted object, and those of its properties that are set when all objects of the step exist.
     private struct UnlinkedRow {
@@ -92,7 +94,7 @@ package final class ChangeReplay {
                         + "\(ChangeLines.format)")
             }
             hasHeader = true
-            return try define(members["schema"], adding: true)
+            return try define(members, adding: true)
         }
         guard hasHeader else {
             throw FormatError(
@@ -103,7 +105,7 @@ package final class ChangeReplay {
         switch change {
         case "schema":
             guard !isInStep else { throw FormatError("the schema changes inside a step") }
-            return try define(members["schema"], adding: false)
+            return try define(members, adding: false)
         case "commit":
             try checkCount(members["count"])
             if isInStep { try commit() }
@@ -116,7 +118,14 @@ package final class ChangeReplay {
             )
         }
         if !isInStep { try store.beginWrite() }
-        let classSchema = try store.view.schema.require(try Self.text("class", members))
+        defer {
+            changes += 1
+            changesInStep += 1
+        }
+        let className = try Self.text("class", members)
+        // A removed class was deleted with its objects.
+        if change == "deleted", classNames.removed.contains(className) { return }
+        let classSchema = try store.view.schema.require(className)
         importer.links.startRow()
         let decoder = JSONRowDecoder(importer, RowLocation(table: nil, line: lines.line))
         if change == "inserted" {
@@ -124,8 +133,6 @@ package final class ChangeReplay {
         } else {
             try apply(change, members, in: classSchema, with: decoder)
         }
-        changes += 1
-        changesInStep += 1
     }
 
     private func apply(
@@ -139,9 +146,15 @@ package final class ChangeReplay {
             return try store.delete([object.key], of: classSchema, keepingOwned: true)
         }
         var values: ValueMap = [:]
+        var newKey: Value?
         try forEachValue(of: members, in: classSchema, with: decoder) { position, value in
             let property = classSchema.properties[position]
-            if !property.isPrimary { values[property.name] = value }
+            if property.isPrimary { newKey = value } else { values[property.name] = value }
+        }
+        if let newKey, let name = classSchema.primaryKey?.name, try object.value(name) != newKey {
+            throw FormatError(
+                "the primary key of '\(classSchema.name)' \(key.description) changes, which a replay cannot repeat"
+            )
         }
         try store.update(object, values)
     }
@@ -246,10 +259,43 @@ package final class ChangeReplay {
     /// Applies a schema.
     ///
     /// The initial schema of the recording only adds to the store's schema; later changes are applied completely.
-    private func define(_ schema: JSONNode?, adding isAdding: Bool) throws {
-        guard let schema else { return }
+    private func define(_ members: [String: JSONNode], adding isAdding: Bool) throws {
+        guard let schema = members["schema"] else { return }
         let classes = try SchemaJSON.read(schema.tape, schema.index)
-        if isAdding { try store.define(classes) } else { try store.redefine(classes) }
+        let renames = members["renames"]?.members.compactMapValues(\.string) ?? [:]
+        let names = Set(classes.map(\.name))
+        let removed = classNames.current.subtracting(names).subtracting(renames.keys)
+        if isAdding {
+            try store.define(classes)
+        } else if renames.isEmpty, removed.isEmpty {
+            try store.redefine(classes)
+        } else {
+            try store.redefine(classes) { [self] in
+                try change($0, renaming: renames, removing: removed)
+            }
+        }
+        classNames = (names, removed)
+    }
+
+    private func change(
+        _ migration: Migration, renaming renames: [String: String], removing removed: Set<String>
+    ) throws {
+        for (old, new) in renames {
+            let names = old.split(separator: ".", maxSplits: 1).map(String.init)
+            if names.count == 2 {
+                try migration.renameProperty(names[0], from: names[1], to: new)
+            } else {
+                try migration.renameClass(old, to: new)
+            }
+        }
+        for name in removed.sorted() {
+            // The recording contains each deletion of an owned object.
+            if let classSchema = store.view.schema.find(name), !classSchema.isEmbedded {
+                let all = Results(.store(store), all: classSchema)
+                try store.delete(all.keys().array, of: classSchema, keepingOwned: true)
+            }
+            try migration.deleteClass(name)
+        }
     }
 
     private static func members(_ node: JSONNode) throws -> [String: JSONNode] {
