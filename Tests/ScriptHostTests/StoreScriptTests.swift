@@ -234,6 +234,33 @@ import Testing
         #expect(script.reports.allSatisfy { $0.source.contains("observer of script:") })
     }
 
+    @Test func `a partial definition keeps the properties that another thread has just added`()
+        throws
+    {
+        _ = try expectScript(
+            """
+            for kind, how in pairs { plain = {}, force = { force = true }, migration = function() end } do
+                local name = "partial " .. kind
+                local store = moonpool.open { in_memory = name, schema = { Dog = { id = "int primary" } } }
+                store.autorefresh = false
+                local dog = store:write(function() return store:create("Dog", { id = 1 }) end)
+                local w = moonpool.worker("w", function(name)
+                    local store = moonpool.open { in_memory = name }
+                    store:define { Dog = { "...", name = "string?" } }
+                    store:write(function() store:object("Dog", 1).name = "Rex" end)
+                    moonpool.post_to_parent "defined"
+                end, name)
+                local defined
+                w:on_message(function() defined = true end)
+                moonpool.wait_until(function() return defined end, 60)
+                assert(not store:schema("Dog").name)
+                store:define({ Dog = { "...", age = "int?" } }, how)
+                assert(dog.name == "Rex" and store:schema("Dog").age == "int?", kind)
+                w:stop()
+            end
+            """, logs: [])
+    }
+
     @Test func `a commit inside an observer, newer than its version, is reported`() throws {
         let script = try expectScript(
             """

@@ -175,11 +175,13 @@ extension Store {
     /// Returns the losses that ``redefine(_:migration:)`` would cause, with the first objects of each difference.
     ///
     /// Applies the change in a transaction and rolls it back, so the call has the cost and the errors of the change.
-    package func previewLoss(of classes: [ClassSchema], rows: Int) throws -> [LossPreview] {
+    package func previewLoss(
+        of classes: @autoclosure () throws -> [ClassSchema], rows: Int
+    ) throws -> [LossPreview] {
         struct RollBack: Error {}
         var previews: [LossPreview] = []
         do {
-            try redefine(classes) { migration in
+            try redefine(classes()) { migration in
                 for difference in migration.differences where !difference.isAdditive {
                     previews.append(try LossPreview(difference, migration, rows: rows))
                 }

@@ -155,6 +155,13 @@ extension Store {
         try define(classes, allowing: .additive, nil)
     }
 
+    /// Defines classes that are computed in the transaction, from the newest schema of the store.
+    ///
+    /// Throws the errors of ``define(_:)`` and of the function.
+    package func define(computing classes: () throws -> [ClassSchema]) throws {
+        try define(classes(), allowing: .additive, nil)
+    }
+
     /// Creates classes, or adds to existing ones, in the open write transaction, which commits or rolls back the
     /// change.
     ///
@@ -171,19 +178,20 @@ extension Store {
     /// Changes classes in one transaction, even if data is lost.
     ///
     /// The values that a migration function sets or renames are kept. Classes that are not named do not change; live
-    /// objects and observers continue with the new schema.
+    /// objects and observers continue with the new schema. The classes are evaluated in the transaction.
     ///
     /// Throws the errors of ``define(_:)`` except `migration_needed`; also `duplicate_key` and `missing_value` for
     /// problems found at the end, and the errors of the migration; the store is then unchanged.
     package func redefine(
-        _ classes: [ClassSchema], migration: ((Migration) throws -> Void)? = nil
+        _ classes: @autoclosure () throws -> [ClassSchema],
+        migration: ((Migration) throws -> Void)? = nil
     ) throws {
-        try define(classes, allowing: .newVersion, migration)
+        try define(classes(), allowing: .newVersion, migration)
     }
 
     private func define(
-        _ classes: [ClassSchema], allowing allowance: SchemaChange.Allowance,
-        _ function: ((Migration) throws -> Void)?
+        _ classes: @autoclosure () throws -> [ClassSchema],
+        allowing allowance: SchemaChange.Allowance, _ function: ((Migration) throws -> Void)?
     ) throws {
         try check()
         guard !isInWrite else {
@@ -191,6 +199,7 @@ extension Store {
                 "classes cannot be defined inside a write transaction", "commit it first")
         }
         try write {
+            let classes = try classes()
             let migration = try SchemaMigration(
                 self, to: classes, version: view.schema.version, allowing: allowance)
             try SchemaValidation.check(classes + migration.unnamedClasses)

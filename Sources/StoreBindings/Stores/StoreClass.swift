@@ -118,30 +118,32 @@ extension StoreHandle {
         LuaMethod("define") { handle, call in
             try handle.store.check()
             let base = try handle.definitionBase()
-            let declared = try SchemaArguments(handle.json, changing: handle.store.schema)
-                .schema(call.table(2))
-            let classes = declared.classes
+            let table = try call.table(2)
+            // In the transaction, "..." means the properties of the newest schema.
+            let declared = {
+                try SchemaArguments(handle.json, changing: handle.store.schema).schema(table)
+            }
             if call[3].function != nil {
                 let function = try call.function(3)
-                try handle.store.redefine(classes) { migration in
+                try handle.store.redefine(declared().classes) { migration in
                     try MigrationHandle.call(
-                        function, with: migration, on: handle, defaults: declared)
+                        function, with: migration, on: handle, defaults: declared())
                 }
             } else if try call.options(3)?["force"].isTruthy == true {
-                try handle.store.redefine(classes)
+                try handle.store.redefine(declared().classes)
             } else {
                 do {
-                    try handle.store.define(classes)
+                    try handle.store.define(computing: { try declared().classes })
                 } catch let error as StoreError where error.code == .migrationNeeded {
                     guard let confirms = try handle.module.confirmsLoss,
-                        try confirms(handle.store.previewLoss(of: classes, rows: 5))
+                        try confirms(handle.store.previewLoss(of: declared().classes, rows: 5))
                     else { throw error }
-                    try handle.store.redefine(classes)
+                    try handle.store.redefine(declared().classes)
                 }
             }
             handle.updateClasses()
             handle.noteDefinition(since: base, call[3].function)
-            try handle.take(declared)
+            try handle.take(declared())
             try handle.acknowledge()
             return .none
         },
