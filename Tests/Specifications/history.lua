@@ -294,20 +294,24 @@ except { confined = "io is not available" }
 
 scenario("a replay repeats renames and removals of classes and properties", function()
   local path = folder .. "/recording"
+  local toys = { type = "Toy[]", owns = true }
   local zoo = moonpool.open {
     in_memory = unique "zoo",
     schema = {
-      Dog = { id = "int primary", first = "string", last = "string", owner = "Person", toys = { type = "Toy[]", owns = true } },
+      Dog = { id = "int primary", first = "string", last = "string", owner = "Person", toys = toys },
       Person = { name = "string", dogs = "backlinks Dog.owner" }, Toy = { label = "string" }, Note = { about = "Dog" },
     },
   }
   local recording = zoo:record(path, { snapshot = true })
   zoo:write(function()
-    local rex = zoo:create("Dog", { id = 1, first = "Rex", last = "Lee", owner = { name = "Ann" }, toys = { { label = "ball" } } })
+    local rex = zoo:create("Dog", { id = 1, first = "Rex", last = "Lee", owner = { name = "Ann" } })
+    rex.toys:append { label = "ball" }
     zoo:create("Note", { about = rex })
   end)
-  zoo:define({ Dog = { key = "int primary", first = "string", last = "string", owner = "Human", toys = { type = "Toy[]", owns = true } },
-    Human = { name = "string", dogs = "backlinks Dog.owner" } }, function(m)
+  zoo:define({
+    Dog = { key = "int primary", first = "string", last = "string", owner = "Human", toys = toys },
+    Human = { name = "string", dogs = "backlinks Dog.owner" },
+  }, function(m)
     m:rename_property("Dog", "id", "key")
     m:rename_property("Dog", "first", "last")
     m:rename_property("Dog", "last", "first")
@@ -332,6 +336,26 @@ scenario("a replay repeats renames and removals of classes and properties", func
   equal(moonpool.schema_text(copy), moonpool.schema_text(zoo))
   equal(#copy:objects "Toy", #zoo:objects "Toy")
   equal(copy:objects("Human")[1].name, "Bo")
+end)
+
+except { confined = "io is not available" }
+
+scenario("a replay restores links to the object whose primary key is nil", function()
+  local path = folder .. "/recording"
+  local zoo = moonpool.open {
+    in_memory = unique "zoo", schema = { Dog = { id = "int? primary", age = "int", next = "Dog", any = "mixed" } },
+  }
+  local recording = zoo:record(path)
+  zoo:write(function()
+    local dog = zoo:create("Dog", { age = 1 })
+    zoo:create("Dog", { id = 1, age = 2, next = dog, any = { dog } })
+  end)
+  zoo:write(function() zoo:objects("Dog"):where("id == nil")[1].age = 3 end)
+  recording:stop()
+  local copy = moonpool.open { in_memory = unique "copy" }
+  moonpool.replay(path, copy)
+  local dog = copy:object("Dog", 1)
+  assert(dog.next.age == 3 and dog.any[1] == dog.next)
 end)
 
 except { confined = "io is not available" }

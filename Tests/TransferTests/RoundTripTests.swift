@@ -160,6 +160,38 @@ import Transfer
         #expect(other.store.version == version)
     }
 
+    @Test(arguments: ["a.jsonl", "a.json", "a.lua", "a.sqlite"])
+    func `links to the object whose primary key is nil are restored, or an error`(name: String)
+        throws
+    {
+        let world = try TransferWorld([
+            "Dog": ["id": "int? primary", "next": "Dog", "all": "Dog[]", "any": "mixed"]
+        ])
+        try world.store.write {
+            let dog = try world.store.create("Dog", .dictionary(["id": .null]))
+            let link = Value.object(dog.reference)
+            try world.store.create(
+                "Dog",
+                .dictionary(["id": .int(1), "next": link, "all": .list([link]), "any": link]))
+        }
+        let format = try TransferFormat(path: name)
+        let exporter = Exporter(.store(world.store), as: format)
+        guard format != .sqlite else {
+            let error = #expect(throws: FormatError.self) {
+                try exporter.write(to: world.path(name))
+            }
+            let text = error?.description ?? ""
+            #expect(text.contains("'next' links to the Dog whose primary key is nil"), "\(text)")
+            return
+        }
+        _ = try exporter.write(to: world.path(name))
+        let other = try TransferWorld(nil)
+        _ = try Importer(into: other.store).read(world.path(name), as: format)
+        let linked = try other.store.objects("Dog")
+            .filtered("next != nil and any != nil and all.@count == 1 and next.id == nil")
+        #expect(try linked.count() == 1)
+    }
+
     @Test(arguments: [
         #"{"$schema":{"Dog":{"id":{"type":"int","other":1}}}}"#,
         #"{"$schema":{"Dog":{"id":["a","b"]}}}"#, #"{"$schema":{"Dog":{"$indexes":[1]}}}"#,

@@ -223,7 +223,8 @@ struct CSVRows {
             if let target = view.schema.find(table: reference.table), !target.isEmbedded,
                 let primary = target.primaryKey
             {
-                return ValueText.text(try view.value(primary, of: reference.key, in: target))
+                let key = try view.value(primary, of: reference.key, in: target)
+                if key != .null { return ValueText.text(key) }
             }
         }
         var json = JSONWriter()

@@ -228,7 +228,8 @@ package final class ChangeReplay {
     ) throws -> LiveObject {
         let name = classSchema.name
         if let primary = classSchema.primaryKey {
-            let value = try decoder.value(key, primary, classSchema)
+            let isNil = key.only("$key")?.kind == .null
+            let value = try isNil ? .null : decoder.value(key, primary, classSchema)
             if let found = try store.object(name, primaryKey: value) { return found }
             throw FormatError("the store has no '\(name)' with the key \(key.description)")
         }

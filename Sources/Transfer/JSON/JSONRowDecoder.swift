@@ -269,8 +269,13 @@ struct JSONRowDecoder {
         _ node: JSONNode, to target: ClassSchema, _ subject: @autoclosure () -> String
     ) throws -> Value {
         if node.kind == .object || target.isEmbedded && node.mayBeObject {
-            if let number = node.only("$key")?.int {
-                return try importer.link(toNumber: number, of: target, location)
+            if let key = node.only("$key") {
+                if let number = key.int {
+                    return try importer.link(toNumber: number, of: target, location)
+                }
+                if key.kind == .null, target.primaryKey?.isOptional == true {
+                    return try importer.link(to: .null, of: target, location)
+                }
             }
             if target.primaryKey == nil || ExtendedJSON.tag(of: node) == nil {
                 return try nested(node, target)

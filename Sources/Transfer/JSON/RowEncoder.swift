@@ -3,8 +3,8 @@ import ObjectStore
 
 /// Writes objects as JSON.
 ///
-/// A link is the primary key of its object, or `{"$key": n}` if the class has none. Embedded objects are inside their
-/// owner. Values of a mixed property that are ambiguous in JSON have a type tag: `{"$date": "…"}`.
+/// A link is the primary key of its object, `{"$key": null}` if that is nil, or `{"$key": n}` if the class has none.
+/// Embedded objects are inside their owner. Values of a mixed property that are ambiguous in JSON have a type tag: `{"$date": "…"}`.
 package struct RowEncoder {
     let view: StoreView
     private let normalizesNumbers: Bool
@@ -63,15 +63,13 @@ package struct RowEncoder {
     /// Writes a link: the key of the object, or the object itself if it is embedded.
     func link(_ reference: ObjectReference, to json: inout JSONWriter) throws {
         guard let target = view.schema.find(table: reference.table) else { return json.null() }
-        if target.isEmbedded {
-            try object(reference.key, in: target, to: &json)
-        } else if !linksByNumber, let key = target.primaryKey {
-            plain(try view.value(key, of: reference.key, in: target), to: &json)
-        } else {
-            json.beginObject()
-            json.member("$key", reference.key.rawValue)
-            json.endObject()
-        }
+        if target.isEmbedded { return try object(reference.key, in: target, to: &json) }
+        let primary = linksByNumber ? nil : target.primaryKey
+        let value = try primary.map { try view.value($0, of: reference.key, in: target) }
+        let isTagged = value == nil || value == .null
+        if isTagged { tag("$key", in: &json) }
+        plain(value ?? .int(reference.key.rawValue), to: &json)
+        if isTagged { json.endObject() }
     }
 
     private func plain(_ value: Value, to json: inout JSONWriter) {

@@ -120,7 +120,7 @@ package struct RelationalRows {
         switch (column.form, value) {
         case (.value, _), (.array, _), (_, .null): try writer.write(value, column.property)
         case (.link(let target), .object(let reference)):
-            try key(reference.key, of: target, to: writer)
+            try link(reference, to: target, column.property, to: writer)
         case (.link, _): try writer.write(.null, column.property)
         case (.json, _): try json(value, column.property, to: writer)
         }
@@ -136,7 +136,7 @@ package struct RelationalRows {
             try key(owner, of: join.owner, to: writer)
             try writer.write(position, join.property)
             if case .object(let reference) = value {
-                try key(reference.key, of: join.target, to: writer)
+                try link(reference, to: join.target, join.property, to: writer)
             } else {
                 try writer.write(.null, nil)
             }
@@ -173,13 +173,28 @@ package struct RelationalRows {
         try writer.finish()
     }
 
-    /// Writes the key of an object, which is its primary key or its number.
+    /// Writes the key of a linked object; throws if it is nil, which means no link in a foreign key.
+    private func link(
+        _ reference: ObjectReference, to target: ClassSchema, _ property: Property,
+        to writer: any RelationalRowWriter
+    ) throws {
+        guard try key(reference.key, of: target, to: writer) != .null else {
+            throw FormatError(
+                "'\(property.name)' links to the \(target.name) whose primary key is nil, which a database cannot store"
+            )
+        }
+    }
+
+    /// Writes and returns the key of an object, which is its primary key or its number.
+    @discardableResult  // because: only links need it
     private func key(
         _ key: ObjectKey, of classSchema: ClassSchema, to writer: any RelationalRowWriter
-    ) throws {
+    ) throws -> Value {
         let primary = classSchema.primaryKey
-        let value = try primary.map { try view.value($0, of: key, in: classSchema) }
-        try writer.write(value ?? .int(key.rawValue), primary)
+        let value =
+            try primary.map { try view.value($0, of: key, in: classSchema) } ?? .int(key.rawValue)
+        try writer.write(value, primary)
+        return value
     }
 
     private func json(
