@@ -225,6 +225,25 @@ import Testing
         try Tool.run(["check", shop.store]).expectSuccess()
     }
 
+    @Test func `undo names the option if later writes do not convert to the old version`() throws {
+        let shop = try MigrationShop([
+            "return { schema = { Dog = { id = 'int primary', age = 'int', note = 'string' } } }",
+            "return { changes = { Dog = { age = 'string' } }, drops = { 'Dog.note' }, each = {} }",
+        ])
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        _ = try shop.value(
+            "store:write(function() store:create('Dog', { id = 1, age = 7, note = 'x' }) end)")
+        #expect(try shop.migrate("start").exitCode == 0)
+        #expect(try shop.migrate("complete").exitCode == 0)
+        _ = try shop.value("store:write(function() store:object('Dog', 1).age = 'old' end)")
+        let undo = try shop.migrate("undo")
+        #expect(undo.exitCode == 1)
+        #expect(undo.error.contains("discard the writes with --discard-later-writes"), "\(undo)")
+        #expect(try shop.value("store:object('Dog', 1).age") == "old")
+        #expect(try shop.migrate("undo", "--discard-later-writes").exitCode == 0)
+        #expect(try shop.value("store:object('Dog', 1).age") == "7")
+    }
+
     private static let names = """
         return {
           changes = { Dog = { name = "string" } },

@@ -118,7 +118,15 @@ local function prepare(run, candidate, is_discarding)
     backup = backup, undone = undone, version = store.version, between = 0, stream = store.published_stream,
     number = unfinished and unfinished.number or last and last.number or 0,
   }
-  plan.writes = not is_discarding and store:apply_writes(base, candidate) or nil
+  if not is_discarding then
+    local is_applied, writes = text.try(store.apply_writes, store, base, candidate)
+    if not is_applied and host.describe(writes).code == "conversion_failed" then
+      fail("conversion_failed", "the writes since the migration cannot be kept: " .. host.describe(writes).message,
+        "change these values, or discard the writes with --discard-later-writes")
+    end
+    if not is_applied then error(writes, 0) end
+    plan.writes = writes
+  end
   if plan.writes then
     plan.between = math.max(0, base - plan.writes.base_version - math.max(#undone, 1))
   elseif base > 0 then  -- the records of earlier builds contain no version
