@@ -303,6 +303,33 @@ import Testing
         )
     }
 
+    @Test(arguments: ["int", "string", "uuid", "object_id"])
+    func `the next migration without a primary key can be reverted`(type: String) throws {
+        let shop = try MigrationShop([
+            "return { schema = { Note = { id = '\(type) primary', text = 'string', size = 'double' } } }"
+        ])
+        #expect(try shop.migrate("up").exitCode == 0)
+        let key = ["int": "id", "string": "'n' .. id"][type] ?? "moonpool.\(type)()"
+        _ = try shop.value(
+            """
+            store:write(function()
+              for id = 1, 3 do store:create("Note", { id = \(key), text = "t" .. id, size = id }) end
+            end)
+            """)
+        let schema = try shop.folder.write(
+            "return { Note = { text = 'string', size = 'double' } }", to: "schema.lua")
+        let plan = ["migrate", "plan", "--dir", "migrations", schema]
+        #expect(try Tool.run(plan, in: shop.folder.path).exitCode == 0)
+        let test = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
+        #expect(test.exitCode == 0, "\(test)")
+        #expect(try shop.migrate("up").exitCode == 0)
+        let down = try shop.migrate("down")
+        #expect(down.exitCode == 0, "\(down.error)")
+        #expect(
+            try shop.value("#store:objects('Note'):distinct('id'), store:objects('Note')[3].text")
+                == "3\tt3")
+    }
+
     @Test func `a choice among renames is made by editing the marked lines`() throws {
         let (shop, text) = try planned(
             "{ id = 'int primary', title = 'string', status = 'string' }",

@@ -159,14 +159,18 @@ struct StoreContents {
 
     /// The whole values as text.
     private var values: [Cell: String] = [:]
+    private let lost: Set<String>
 
     /// Records the content of a store.
-    init(_ store: Store) throws {
+    ///
+    /// Objects whose primary key is in `lost`, as `Class.property`, are named by their numbers.
+    init(_ store: Store, losing lost: Set<String>) throws {
+        self.lost = lost
         for classSchema in store.schema.classes where !classSchema.isEmbedded {
             let results = try store.objects(classSchema.name)
             for index in 0..<(try results.count()) {
                 let object = try results.object(at: index).reference
-                try record(object, classSchema, Self.name(object, store), store)
+                try record(object, classSchema, name(object, store), store)
             }
         }
     }
@@ -201,8 +205,12 @@ struct StoreContents {
         }
     }
 
-    private static func name(_ reference: ObjectReference, _ store: Store) -> String {
-        let className = store.schema.find(table: reference.table)?.name ?? "object"
+    private func name(_ reference: ObjectReference, _ store: Store) -> String {
+        let classSchema = store.schema.find(table: reference.table)
+        let className = classSchema?.name ?? "object"
+        if let key = classSchema?.primaryKey, lost.contains("\(className).\(key.name)") {
+            return "\(className) object \(reference.key.rawValue)"
+        }
         return "\(className) \(store.view.name(of: reference))"
     }
 
@@ -213,7 +221,7 @@ struct StoreContents {
         switch value {
         case .object(let reference):
             guard let target = store.schema.find(table: reference.table), target.isEmbedded else {
-                return Self.name(reference, store)
+                return name(reference, store)
             }
             try record(reference, target, place, store)
             return "an object"

@@ -205,8 +205,10 @@ final class MigrationStore {
                     return call.answer(.text(error.message))
                 }
             },
+            // contents(lost): the values of all objects.
             LuaMethod("contents") { store, call in
-                call.answer(ContentsBox(try StoreContents(store.store)), ContentsBox.type)
+                let contents = try StoreContents(store.store, losing: Set(call.texts(2)))
+                return call.answer(ContentsBox(contents), ContentsBox.type)
             },
             // The lines of code that create the objects of the store.
             LuaMethod("creating_lines") { store, call in

@@ -356,6 +356,15 @@ local function fills(plan, is_up, names)
       return difference.kind == "class_added" and difference.class == class
     end)
   end
+  local function fill(class, property)
+    local value = property.is_primary and counted[property.type]
+    counts[class] = counts[class] or value ~= nil and value ~= false
+    add(class, {
+      "new" .. host.field(property.name) .. " = " .. (value or zeros[property.type] or "nil")
+        .. (property.is_primary and "  -- the primary key: a different value for each object"
+          or "  -- new and required (" .. property.type_name .. "): which value?"),
+    })
+  end
   for _, difference in ipairs(plan.differences) do
     local class, old, new, kind = difference.class, difference.old, difference.new, difference.kind
     if difference.aspect == "type" and not new.is_backlinks and not old.is_backlinks
@@ -370,13 +379,11 @@ local function fills(plan, is_up, names)
     elseif is_up and kind == "property_added" and new.is_single and not new.is_optional and not new.has_default
       and not is_renamed(plan, "new", class, new.name) and not is_new(class) then
       if not is_loop and (new.is_primary or random[new.type]) then return nil end
-      local value = new.is_primary and counted[new.type]
-      counts[class] = counts[class] or value ~= nil and value ~= false
-      add(class, {
-        "new" .. host.field(new.name) .. " = " .. (value or zeros[new.type] or "nil")
-          .. (new.is_primary and "  -- the primary key: a different value for each object"
-            or "  -- new and required (" .. new.type_name .. "): which value?"),
-      })
+      fill(class, new)
+    elseif not is_up and kind == "property_removed" and old.is_primary
+      and not is_renamed(plan, "old", class, old.name) then
+      if not is_loop then return nil end
+      fill(plan.old_names[class] or class, old)
     end
   end
   return bodies, order, counts
@@ -403,6 +410,7 @@ local function declarations(plan)
   local ups, order = fills(plan, true, in_each.up)
   if #plan.choices > 0 or not ups then return nil end
   local downs, more = fills(plan, false, in_each.down)
+  if not downs then return nil end
   local lines = {}
   for index, rename in ipairs(plan.renames) do
     local class = rename.class and (plan.old_names[rename.class] or rename.class)

@@ -93,11 +93,11 @@ local function test_generated(dir, file, script, kind)
   prepare(dir, file, store)
   local reason = store:fill(kind)
   if reason then return "the store rejects them: " .. reason end
-  local before = store:contents()
+  local lost = text.append(text.copy(script.drops), script.down_drops)
+  local before = store:contents(lost)
   local is_applied, report = text.try(apply, dir, file, store)
   if not is_applied then return "up rejects them: " .. host.describe(report).message end
   revert(dir, file, store)
-  local lost = text.append(text.copy(script.drops), script.down_drops)
   text.append(lost, text.map(report.dropped, function(dropped) return dropped.name end))
   for _, difference in ipairs(report.differences) do
     local prefix = difference.renamed and difference.class .. "."
@@ -107,7 +107,7 @@ local function test_generated(dir, file, script, kind)
       end
     end
   end
-  local difference = before:difference(store:contents(), lost)
+  local difference = before:difference(store:contents(lost), lost)
   if difference then
     fail("invalid_argument", "after up and down, " .. difference
       .. "; change down, or declare the values that it cannot restore with down_drops")
