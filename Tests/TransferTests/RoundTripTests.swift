@@ -160,6 +160,14 @@ import Transfer
         #expect(other.store.version == version)
     }
 
+    @Test(arguments: ["a.jsonl", "a.json", "a.lua"])
+    func `an export of a store without classes can be imported`(name: String) throws {
+        let world = try TransferWorld(nil)
+        let format = try TransferFormat(path: name)
+        #expect(try Exporter(.store(world.store), as: format).write(to: world.path(name)) == 0)
+        #expect(try Importer(into: world.store).read(world.path(name), as: format).created == 0)
+    }
+
     @Test(arguments: ["a.jsonl", "a.json", "a.lua", "a.sqlite"])
     func `links to the object whose primary key is nil are restored, or an error`(name: String)
         throws

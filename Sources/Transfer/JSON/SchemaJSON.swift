@@ -85,7 +85,12 @@ enum SchemaJSON {
     /// A schema is in the list `$schema`, or the only member of a line. Throws `invalid_schema` for types that do not
     /// exist.
     static func schema(_ tape: JSONTape, section: String?) throws -> [ClassSchema]? {
-        if let section { return section == "$schema" ? try schema(tape, 0) : nil }
+        if let section {
+            guard section == "$schema" else { return nil }
+            // In Lua, a schema without classes is an empty list.
+            let root = JSONNode(tape)
+            return root.mayBeObject && root.kind == .array ? [] : try schema(tape, 0)
+        }
         guard tape.kind(0) == .object, tape.kind(1) == .string, tape.equals(1, member),
             tape.kind(tape.after(2)) == .end
         else { return nil }
