@@ -237,7 +237,7 @@ import Testing
     @Test func `a partial definition keeps the properties that another thread has just added`()
         throws
     {
-        _ = try expectScript(
+        try expectScript(
             """
             for kind, how in pairs { plain = {}, force = { force = true }, migration = function() end } do
                 local name = "partial " .. kind
