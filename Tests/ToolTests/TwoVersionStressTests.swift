@@ -86,6 +86,8 @@ import Testing
         """
 
     /// Writes until a file exists, and prints the number of the last write.
+    ///
+    /// The pauses limit the number of writes, which the model repeats; they vary, so that writers meet at all moments.
     private static let writer = """
         local version = tonumber(arg[2])
         local store = moonpool.open { path = arg[1], schema_version = version }
@@ -94,6 +96,7 @@ import Testing
         while not io.open(arg[3]) do
           store:write(function() write(store, k + 1) end)
           k = k + 1
+          require "luv".sleep(k * 7 % 11)
           if k % 20 == 0 then print(k) io.flush() end
         end
         print("end", k)
@@ -101,7 +104,7 @@ import Testing
 
     /// Makes the first `n` writes of the writer of a version.
     private static let replay = """
-        local store = moonpool.open(arg[1])
+        local store = moonpool.open { path = arg[1], durability = "memory" }
         local write = dofile(arg[0]:match "^(.*/)" .. "operations.lua")(tonumber(arg[2]))
         for k = 1, tonumber(arg[3]) do store:write(function() write(store, k) end) end
         """
@@ -160,9 +163,10 @@ import Testing
         var scripts: [String: String] = [:]
         private(set) var killed = 0
         /// The time that the last complete run of a command took.
-        private var seconds: [String: Double] = [:]
+        private(set) var seconds: [String: Double]
 
-        init() throws {
+        init(_ seconds: [String: Double]) throws {
+            self.seconds = seconds
             shop = try MigrationShop([dogs, names])
             original = shop.folder.path + "/original.moonpool"
             try shop.migrate("up", "--to", "1").expectSuccess()
@@ -190,7 +194,7 @@ import Testing
                     Tool.path, ["migrate", command, shop.store, "--dir", "migrations"] + options,
                     in: shop.folder.path)
                 let start = ContinuousClock.now
-                let usual = seconds[command] ?? 0.6
+                let usual = seconds[command] ?? 0.3
                 let delay = attempts < most ? usual * Double.random(in: 0.2...1.05) : 300
                 do {
                     let outcome = try process.finish(within: delay)
@@ -306,9 +310,11 @@ import Testing
         completes: Bool
     ) throws {
         var killed = 0
+        var seconds: [String: Double] = [:]
         repeat {
-            var round = try Round()
+            var round = try Round(seconds)
             killed += try round.run(completes: completes, 4)
+            seconds = round.seconds
         } while killed < Self.kills / 2
     }
 }
