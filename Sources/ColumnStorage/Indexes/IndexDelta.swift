@@ -252,7 +252,7 @@ struct ChangeSums<Value: IndexedValue> {
     typealias Entry = IndexEntry<Value>
     typealias Record = IndexChange<Value>
 
-    /// Consecutive sums; there is no empty part.
+    /// Consecutive sums, at least one.
     struct Part {
         fileprivate(set) var sums = GrowableBuffer<Record>()
         /// The sum of all changes.

@@ -358,7 +358,7 @@ struct LogRecord {
     /// Writes a header before its data, which `bytes` already contain.
     static func seal(
         _ bytes: UnsafeMutableRawBufferPointer, _ kind: Kind, version: UInt64,
-        unflushed: UInt64 = 0, salt: UInt64
+        unflushed: UInt64, salt: UInt64
     ) {
         assert(
             bytes.count >= size && bytes.count - size <= ChangeRecorder.limit,

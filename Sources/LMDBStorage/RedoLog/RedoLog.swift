@@ -488,20 +488,21 @@ struct UnflushedCommit {
 /// this, the present writer would hold the lock during its flush, and the others could not share it.
 struct WriterTurns {
     private var last: (thread: UInt, version: UInt64, time: UInt64) = (0, 0, 0)
-    /// The number of further commits that are shared.
+    /// The number of commits that still share flushes.
     private var rest = 0
 
-    /// The maximum time in nanoseconds between two commits of this process between which another writer's one counts.
+    /// A commit of another writer counts if this process commits before and after it within this time in nanoseconds.
     private static let gap: UInt64 = 500_000_000
+    /// The number of commits that share flushes after one that counts.
     private static let shared = 8
 
     /// Counts the commit of a version by the calling thread, and returns whether another writer has committed recently.
     mutating func areShared(at version: UInt64) -> Bool {
-        let this = (ThreadIdentity.current.number, version, MonotonicClock.nanoseconds)
-        let isClose = this.2 &- last.time < Self.gap
-        let isOther = last.thread != this.0 || last.version + 1 != version
+        let (thread, time) = (ThreadIdentity.current.number, MonotonicClock.nanoseconds)
+        let isClose = time &- last.time < Self.gap
+        let isOther = last.thread != thread || last.version + 1 != version
         rest = !isClose ? 0 : isOther ? Self.shared : max(0, rest - 1)
-        last = this
+        last = (thread, version, time)
         return rest > 0
     }
 }

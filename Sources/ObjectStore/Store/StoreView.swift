@@ -46,7 +46,7 @@ package final class StoreView {
         }
     }
 
-    /// The mixed value that was read last.
+    /// The mixed value that was used last.
     var recentMixed: RecentMixedValue?
     /// The backlinks that were read last: a loop over the elements creates their results for each one.
     var recentBacklinks: (base: Query.Base, stamp: ViewStamp, keys: ResultKeys)?

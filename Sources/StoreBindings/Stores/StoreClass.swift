@@ -119,31 +119,34 @@ extension StoreHandle {
             try handle.store.check()
             let base = try handle.definitionBase()
             let table = try call.table(2)
+            var declared = DeclaredSchema()
             // In the transaction, "..." means the properties of the newest schema.
-            let declared = {
-                try SchemaArguments(handle.json, changing: handle.store.schema).schema(table)
+            func classes() throws -> [ClassSchema] {
+                declared = try SchemaArguments(handle.json, changing: handle.store.schema)
+                    .schema(table)
+                return declared.classes
             }
             if call[3].function != nil {
                 let function = try call.function(3)
-                try handle.store.redefine(declared().classes) { migration in
+                try handle.store.redefine(classes()) { migration in
                     try MigrationHandle.call(
-                        function, with: migration, on: handle, defaults: declared())
+                        function, with: migration, on: handle, defaults: declared)
                 }
             } else if try call.options(3)?["force"].isTruthy == true {
-                try handle.store.redefine(declared().classes)
+                try handle.store.redefine(classes())
             } else {
                 do {
-                    try handle.store.define(computing: { try declared().classes })
+                    try handle.store.define(computing: classes)
                 } catch let error as StoreError where error.code == .migrationNeeded {
                     guard let confirms = try handle.module.confirmsLoss,
-                        try confirms(handle.store.previewLoss(of: declared().classes, rows: 5))
+                        try confirms(handle.store.previewLoss(of: classes(), rows: 5))
                     else { throw error }
-                    try handle.store.redefine(declared().classes)
+                    try handle.store.redefine(classes())
                 }
             }
             handle.updateClasses()
             handle.noteDefinition(since: base, call[3].function)
-            try handle.take(declared())
+            try handle.take(declared)
             try handle.acknowledge()
             return .none
         },

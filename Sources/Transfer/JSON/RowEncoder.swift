@@ -4,7 +4,8 @@ import ObjectStore
 /// Writes objects as JSON.
 ///
 /// A link is the primary key of its object, `{"$key": null}` if that is nil, or `{"$key": n}` if the class has none.
-/// Embedded objects are inside their owner. Values of a mixed property that are ambiguous in JSON have a type tag: `{"$date": "…"}`.
+/// Embedded objects are inside their owner. Values of a mixed property that are ambiguous in JSON have a type tag:
+/// `{"$date": "…"}`.
 package struct RowEncoder {
     let view: StoreView
     private let normalizesNumbers: Bool
