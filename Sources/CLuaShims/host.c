@@ -78,7 +78,7 @@ int32_t shim_close(lua_State *L) {
     h->mem.kept = lua_getextraspace(L);  // the start of the block of a main state
     lua_close(L);
     int32_t reason = entered && h->raised && stop_asked(h) ? atomic_load(&h->reason) : -1;
-    if (entered) frame_leave(h);
+    frames_end(h);  // `os.exit(code, true)` closes below the frames of the code that called it
     host_free_kept(&h->mem);
     class_teardown(h);
     interrupt_teardown(h);

@@ -241,6 +241,15 @@ void frame_leave(host *h) {
     }
 }
 
+// Leaves all frames: their stacks are gone, so that no stop may reach them.
+void frames_end(host *h) {
+    if (!h->depth) return;
+    h->depth = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    running = h->frames[0].outer;
+    end_run(h);
+}
+
 void *shim_exchange_running(void *states) {
     host *before = running;
     running = states;

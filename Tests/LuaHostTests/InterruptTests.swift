@@ -148,6 +148,20 @@ func interrupted(
         #expect(interrupt.request() == false)
     }
 
+    @Test func `a state that its own code has closed cannot be stopped`() async {
+        // A state ends in the middle of its code only when the process ends.
+        await #expect(processExitsWith: .exitCode(3)) {
+            let state = LuaState()
+            LastRequester.isKept(by: state)
+            state.globals["close"] = .function(
+                state.makeFunction("close") { call in
+                    _ = call.state.closeBeforeExit()
+                    exit(1)
+                })
+            try state.run("close()")
+        }
+    }
+
     @Test func `a host function can detect a stop, and the error passes through it`() {
         let state = LuaState()
         let seen = Mutex<[Bool]>([])
@@ -180,5 +194,26 @@ func interrupted(
             #expect(interrupted(code, state: state, after: depth)?.kind == .interrupted)
             #expect(try state.run("return 1 + 1") == [2])
         }
+    }
+}
+
+/// Requests a stop when the last reference to it goes, and ends the process with 3 if nothing ran.
+private final class LastRequester: Sendable {
+    private let interrupt: LuaInterrupt
+    private init(_ interrupt: LuaInterrupt) { self.interrupt = interrupt }
+    deinit { exit(interrupt.request() ? 2 : 3) }
+
+    /// Leaves the only reference to a requester in a class of `state`.
+    static func isKept(by state: LuaState) {
+        let requester = LastRequester(state.makeInterrupt())
+        let type = LuaClass<Probe>(
+            name: "keeper",
+            methods: [
+                LuaMethod("keep") { _, _ in
+                    withExtendedLifetime(requester) {}
+                    return .none
+                }
+            ])
+        state.globals["keeper"] = state.userdata(Probe("keeper"), type)
     }
 }
