@@ -137,7 +137,7 @@ static inline void passage_back(host *h, passage p) { h->current = p.current; qu
 // Marks the begin and end of execution on a Lua stack. Returns false if there is no memory for the frame.
 int frame_enter(host *h, lua_State *L);
 void frame_leave(host *h);
-void frames_end(host *h);
+void frames_end(host *h);  // when the state is closed
 bool stop_asked(host *h);
 bool stop_due(host *h);  // whether the next instruction would raise the stop; false while the code cleans up after it
 void stop_hook(lua_State *L, lua_Debug *ar);

@@ -152,7 +152,7 @@ func interrupted(
         // A state ends in the middle of its code only when the process ends.
         await #expect(processExitsWith: .exitCode(3)) {
             let state = LuaState()
-            LastRequester.isKept(by: state)
+            LastRequester.keep(in: state)
             state.globals["close"] = .function(
                 state.makeFunction("close") { call in
                     _ = call.state.closeBeforeExit()
@@ -197,14 +197,14 @@ func interrupted(
     }
 }
 
-/// Requests a stop when the last reference to it goes, and ends the process with 3 if nothing ran.
+/// Requests a stop when it is released, and ends the process: with 2 if code ran that can be stopped, with 3 if not.
 private final class LastRequester: Sendable {
     private let interrupt: LuaInterrupt
     private init(_ interrupt: LuaInterrupt) { self.interrupt = interrupt }
     deinit { exit(interrupt.request() ? 2 : 3) }
 
     /// Leaves the only reference to a requester in a class of `state`.
-    static func isKept(by state: LuaState) {
+    static func keep(in state: LuaState) {
         let requester = LastRequester(state.makeInterrupt())
         let type = LuaClass<Probe>(
             name: "keeper",
