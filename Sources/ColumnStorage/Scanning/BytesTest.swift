@@ -154,30 +154,45 @@ package struct BytesSet: Sendable, Hashable {
 
     /// Returns whether some bytes are in the set.
     package func contains(_ bytes: Span<UInt8>) -> Bool {
-        bytes.withUnsafeBytes { contains($0) }
+        bytes.withUnsafeBytes { bytes in withLookup { $0(bytes) } }
     }
 
-    func contains(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    /// Calls `body` with the look-up of one value.
+    ///
+    /// Many look-ups by one call count no references, which two threads that search the same set would wait for.
+    @inline(__always)
+    func withLookup<Result, Failure: Error>(
+        _ body: ((UnsafeRawBufferPointer) -> Bool) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try filter.withUnsafeBufferPointer { filter throws(Failure) in
+            try slots.withUnsafeBufferPointer { slots throws(Failure) in
+                try body { contains($0, filter, slots) }
+            }
+        }
+    }
+
+    @inline(__always)
+    private func contains(
+        _ bytes: UnsafeRawBufferPointer, _ filter: UnsafeBufferPointer<UInt64>,
+        _ slots: UnsafeBufferPointer<UInt64>
+    ) -> Bool {
         let hash = BytesSet.hash(bytes, seed)
         let bit = hash &>> filterShift
         guard filter[Int(truncatingIfNeeded: bit &>> 6)] &>> (bit & 63) & 1 != 0 else {
             return false
         }
         let mask = slots.count &- 1
-        return slots.withUnsafeBufferPointer { slots in
-            var index = Int(truncatingIfNeeded: hash) & mask
-            while true {
-                let slot = slots[index]
-                // The table is at most a quarter full, so an empty slot ends every search.
-                if slot == 0 { return false }
-                if (slot ^ hash) &>> 32 == 0,
-                    isValue(Int(truncatingIfNeeded: slot & 0xffff_ffff) &- 1, bytes)
-                {
-                    return true
-                }
-                index = (index &+ 1) & mask
+        var index = Int(truncatingIfNeeded: hash) & mask
+        // The table is at most a quarter full, so an empty slot ends every search.
+        while slots[index] != 0 {
+            if (slots[index] ^ hash) &>> 32 == 0,
+                isValue(Int(truncatingIfNeeded: slots[index] & 0xffff_ffff) &- 1, bytes)
+            {
+                return true
             }
+            index = (index &+ 1) & mask
         }
+        return false
     }
 
     private func isValue(_ index: Int, _ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -176,7 +176,9 @@ extension TableReader {
             let found = try with(wanted) { comparison.holds(BytesTest.order($0, $1)) }
             return comparison == .notEqual ? found | nulls & among : found
         case .bytesIn(let wanted):
-            return try filter(column, cluster, in: leaf, among: rows) { wanted.contains($0) }
+            return try wanted.withLookup { isWanted throws(StorageError) in
+                try filter(column, cluster, in: leaf, among: rows) { isWanted($0) }
+            }
         default: return .zero
         }
     }

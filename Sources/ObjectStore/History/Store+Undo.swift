@@ -157,7 +157,7 @@ extension Store {
             }
             let (versions, restoration) = try choose(VersionHistory(snapshot: view.snapshot))
             view.noteChange()
-            inserterCache.releaseInserter()
+            inserterCache.releaseInserters()
             try StoreError.wrapping { () throws(StorageError) in
                 for version in versions { try session.revert(version: version) }
             }

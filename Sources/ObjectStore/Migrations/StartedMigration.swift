@@ -88,7 +88,7 @@ extension Store {
             let isAlone = session.isUntouched
             let history = try VersionHistory(snapshot: view.snapshot).state(of: view.version)
             view.noteChange()
-            inserterCache.releaseInserter()
+            inserterCache.releaseInserters()
             var progress = try MigrationProgress.read(view.snapshot)
             let run = conversionRun ?? (.now, progress.convertedCount)
             (conversionRun, progress.run, progress.isWhole) = (run, run, isWhole)

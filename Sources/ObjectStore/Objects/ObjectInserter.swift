@@ -421,38 +421,46 @@ extension Store {
     }
 
     fileprivate func plan(of classSchema: ClassSchema) throws -> ObjectInserter.Plan {
-        if let known = inserterCache.plan, known.classSchema === classSchema { return known }
+        if let known = inserterCache.plans[classSchema.table], known.classSchema === classSchema {
+            return known
+        }
         let plan = try ObjectInserter.Plan(classSchema, view)
-        inserterCache.plan = plan
+        inserterCache.plans[classSchema.table] = plan
         return plan
     }
 }
 
-/// The cached inserter of a store, for the class whose objects were created last.
+/// The cached inserters of a store.
+///
+/// An object with embedded objects needs one for each of their classes.
 struct InserterCache {
-    /// The inserter of the open write transaction.
-    fileprivate var inserter: ObjectInserter?
-    /// The part of the inserter that remains valid after the transaction.
-    fileprivate var plan: ObjectInserter.Plan?
+    /// The inserters of the open write transaction.
+    fileprivate var inserters: [TableID: ObjectInserter] = [:]
+    /// The parts of inserters that remain valid after the transaction.
+    fileprivate var plans: [TableID: ObjectInserter.Plan] = [:]
 
-    /// Releases the inserter because the write ends, or objects or default values were changed without it.
-    mutating func releaseInserter() { inserter = nil }
+    /// Releases the inserters because the write ends, or objects or default values were changed without them.
+    mutating func releaseInserters() {
+        if !inserters.isEmpty { inserters = [:] }
+    }
 
-    /// Releases the inserter and its plan because the schema changed.
+    /// Releases the inserters and their plans because the schema changed.
     mutating func didChangeSchema() {
-        inserter = nil
-        plan = nil
+        releaseInserters()
+        plans = [:]
     }
 }
 
 extension ObjectWriter {
-    /// Returns the inserter for single objects of a class in this transaction; the last one is cached.
+    /// Returns the inserter for single objects of a class in this transaction, which is cached.
     func inserter(of classSchema: ClassSchema) throws -> ObjectInserter {
-        if let known = store.inserterCache.inserter, known.classSchema === classSchema {
+        if let known = store.inserterCache.inserters[classSchema.table],
+            known.classSchema === classSchema
+        {
             return known
         }
         let inserter = try ObjectInserter(store.plan(of: classSchema), store, session)
-        store.inserterCache.inserter = inserter
+        store.inserterCache.inserters[classSchema.table] = inserter
         return inserter
     }
 }

@@ -193,7 +193,7 @@ extension Store {
                 return try convert(result)
             }
         }
-        inserterCache.releaseInserter()
+        inserterCache.releaseInserters()
     }
 
     /// Returns whether a function computes a property of new objects.

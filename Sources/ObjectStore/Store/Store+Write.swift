@@ -89,7 +89,7 @@ extension Store {
     public func commitWrite(withoutNotifying silenced: [NotificationToken] = []) throws {
         try checkOpen(to: "commit")
         try notifications.checkOwn(silenced)
-        inserterCache.releaseInserter()
+        inserterCache.releaseInserters()
         let keepingLeft = notifications.needsPresentVersion
         let before = view.version
         let left: Snapshot?
@@ -118,7 +118,7 @@ extension Store {
     /// Throws `not_in_write`, `closed`, `wrong_thread`.
     public func cancelWrite() throws {
         try checkOpen(to: "cancel")
-        inserterCache.releaseInserter()
+        inserterCache.releaseInserters()
         view.snapshot.cancelWrite()
         try didRollBack()
     }
@@ -162,7 +162,7 @@ extension Store {
     /// Updates the store after changes of the open write transaction were rolled back.
     func didRevertChanges() {
         view.noteChange()
-        inserterCache.releaseInserter()
+        inserterCache.releaseInserters()
     }
 
     /// Returns a writer for the open write transaction.
