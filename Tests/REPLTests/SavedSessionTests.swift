@@ -84,6 +84,24 @@ import Testing
         #expect(try Self.saved(session).hasSuffix(" moonpool.stop()\n"))
     }
 
+    @Test func `A saved session restores the version that the session restored`() throws {
+        let session = try TestSession()
+        _ = try session.run("store:define { Dog = { id = 'int primary' } }")
+        for id in 1...3 {
+            _ = try session.run("store:write(function() store:create('Dog', { \(id) }) end)")
+        }
+        let version = try #require(Int(session.run("store.version"))) - 2
+        for entry in [".undo \(version)", ".redo", ".undo"] { _ = try session.run(entry) }
+        #expect(
+            try Self.saved(session).hasSuffix(
+                """
+                store:undo(\(version))  -- .undo \(version)
+                store:redo()  -- .redo
+                store:undo()  -- .undo
+
+                """))
+    }
+
     @Test func `Calls of help do nothing in a saved session`() throws {
         let session = try TestSession()
         _ = try session.run("help(moonpool.open)")

@@ -9,7 +9,8 @@ local modes = { "table", "json", "jsonl", "csv", "line", "lua", "markdown" }
 --   file      the file with its function
 --   complete  the kind of completion of its argument (a key of `completion.kinds`), a list of words, or a function
 --   paged     whether long output opens the pager
---   save      the Lua code that `.save` writes for the command without arguments; false to omit the command
+--   save      the Lua code that `.save` writes for the command without arguments; false if the command is omitted or
+--             records its own code
 --   aliases   other names
 local topics = {
   {
@@ -109,7 +110,7 @@ local topics = {
     {
       "undo", "[VERSION]",
       "Reverse the last transaction, or restore the state of a version, in a new transaction.",
-      file = "transactions", complete = "observer", save = "store:undo()",
+      file = "transactions", complete = "observer", save = false,
     },
   },
   {

@@ -19,12 +19,14 @@ end
 
 function transactions.undo(args)
   local store = text.store()
-  if args.text == "" then
-    prompt.write("undid version ", store:undo(), "; the store is at version ", store.version, "\n")
+  local version = args.text ~= "" and text.version(args.text) or nil
+  local reversed = store:undo(version)
+  if version then
+    prompt.write("restored the state of version ", reversed, " as version ", store.version, "\n")
   else
-    local version = store:undo(text.version(args.text))
-    prompt.write("restored the state of version ", version, " as version ", store.version, "\n")
+    prompt.write("undid version ", reversed, "; the store is at version ", store.version, "\n")
   end
+  session.record("command", version and ".undo " .. version or ".undo", "store:undo(" .. (version or "") .. ")")
 end
 
 function transactions.redo()
