@@ -10,10 +10,12 @@ const buttons = (...children) => make("div", { class: "buttons" }, ...children)
 export function addObject({ connection, classes, name, submit }) {
   const found = classes.get(name)
   const properties = found.properties.filter(({ form }) => form !== "backlinks")
+  const isEmbedded = ({ base }) => classes.get(base)?.embedded
   const fields = properties.map((property) => {
     const field = make("input", {
       type: "text", "aria-label": property.name, spellcheck: "false", autocomplete: "off",
-      placeholder: property.form === "value" || property.form === "link" ? null : property.form === "map" ? "{}" : "[]",
+      placeholder: property.form === "map" || isEmbedded(property) && property.form === "link" ? "{}"
+        : property.form === "list" || property.form === "set" ? "[]" : null,
       oninput: () => {
         field.isTouched = true
         field.link = null
@@ -24,7 +26,7 @@ export function addObject({ connection, classes, name, submit }) {
   const error = make("div")
   const rows = properties.map((property, index) => {
     const field = fields[index]
-    const isLink = property.form === "link" && !classes.get(property.base)?.embedded
+    const isLink = property.form === "link" && !isEmbedded(property)
     const choose = () => chooseObject({ connection, classes, name: property.base, choose: async (value, operations, text) => {
       const objects = operations.length ? (await connection.request("write", { operations })).objects : []
       field.link = value && (objects.length ? { link: property.base, ref: objects[0].ref } : value)

@@ -254,6 +254,37 @@ import Testing
         #expect(try page.request(["do": "redo"])["error"] != nil)
     }
 
+    @Test func `an embedded object is created from JSON`() throws {
+        try Tool.run(
+            [
+                "-e",
+                """
+                moonpool.open { path = "zoo.moonpool", schema = {
+                  Home = { embedded = true, { "street", "string" }, { "since", "date?" } },
+                  Dog = { { "id", "int primary" }, { "home", "Home" } } } }
+                """,
+            ], in: folder.path
+        ).expectSuccess()
+        let page = try StudioProgram.page(["zoo.moonpool"], in: folder.path)
+        func create(_ id: Int, _ home: String) throws -> [String: Any] {
+            let values: [String: Any] = ["id": id, "home": ["typed": home]]
+            return try page.request([
+                "do": "write", "operations": [["do": "create", "class": "Dog", "values": values]],
+            ])
+        }
+        _ = try SocketClient.ok(create(1, #"{ "street": "Elm", "since": "2020-01-02" }"#))
+        let rows = try page.ok(["do": "rows", "class": "Home"])
+        let values = (rows["rows"] as? [[String: Any]])?.first?["values"]
+        #expect(SocketClient.text(values ?? 0) == #"["Elm",{"date":"2020-01-02T00:00:00Z"}]"#)
+        for (home, message) in [
+            ("Elm", "not JSON"), ("5", "expected an object in JSON, got '5'"),
+            (#"{ "stret": "x" }"#, "'Home' has no property 'stret'"),
+        ] {
+            let error = try create(2, home)["error"] as? [String: Any]
+            #expect((error?["message"] as? String)?.contains(message) == true, "\(home)")
+        }
+    }
+
     @Test func `entries are evaluated one after another, and their output is limited`() throws {
         try change("store:create('Dog', { 1, 'Rex', 3 })")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)

@@ -119,15 +119,19 @@ function studio.typed_value(text, property, kind)
   if base == "string" and form == "value" or kind == "string" then return text end
   local trimmed = string.match(text, "^%s*(.-)%s*$")
   if trimmed == "" then return nil end
-  if form == "link" then return studio.linked_object(trimmed, base) end
+  local owned = form == "link" and classes[base].embedded and classes[base]
+  if form == "link" and not owned then return studio.linked_object(trimmed, base) end
   if form ~= "value" then
     local items = moonpool.json.decode(text)
     if type(items) ~= "table" then
-      fail("type_mismatch", "expected a " .. form .. " in JSON, got '" .. trimmed .. "'")
+      local expected = owned and "an object" or "a " .. form
+      fail("type_mismatch", "expected " .. expected .. " in JSON, got '" .. trimmed .. "'")
     end
     local element = { base = base, form = classes[base] and "link" or "value" }
     for key, item in pairs(items) do
-      if type(item) == "string" and base ~= "mixed" then items[key] = studio.typed_value(item, element) end
+      if type(item) == "string" and base ~= "mixed" then
+        items[key] = studio.typed_value(item, owned and studio.property_named(owned, key) or element)
+      end
     end
     return items
   end
