@@ -344,6 +344,13 @@ class StudioApp extends HTMLElement {
     } catch (error) {
       if (this.opening === request.id) this.opening = null
       if (error.name === "AbortError") return
+      // A page that begins at a place that cannot be shown, such as an invalid filter, shows all objects of the class.
+      if (!this.#place && this.#classes.has(name) && (where || sort?.length || linked || at)) {
+        const all = { view, class: name, where: "", sort: [] }
+        await this.#open(all)
+        if (this.#place !== all) return
+        this.filter.value = where ?? ""
+      }
       this.#next = this.#place
       if (at && error.code !== "invalid_query") this.#say(error.message, true)
       else this.#showError(error)

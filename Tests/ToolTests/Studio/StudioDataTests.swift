@@ -138,6 +138,28 @@ extension StudioPageTests {
             }
         }
 
+        @Test func `a page that begins at a place it cannot show shows all objects`() throws {
+            try withZoo(["zoo.moonpool"]) { _, browser in
+                func reload(at place: String) throws {
+                    try browser.run(
+                        "window.isOld = true; location.hash = '#/data/Dog?\(place)'; location.reload()"
+                    )
+                    try browser.expect("window.isOld", "undefined")
+                    try browser.expect("all('alert').length", "1")
+                    try browser.expect("text('status', 'Rows')", "812 objects")
+                }
+                for place in ["sort=agee", "at=9999", "linked=Person:99:dogs", "where=age+%3E"] {
+                    try reload(at: place)
+                }
+                try browser.expect("one('combobox', 'Filter').value", "age >")
+                try browser.run(
+                    "one('combobox', 'Filter').focus(); one('combobox', 'Filter').select()")
+                try browser.type("id <= 3" + Browser.enter)
+                try browser.expect("text('status', 'Rows')", "3 of 812 objects")
+                try browser.expect("all('alert').length", "0")
+            }
+        }
+
         @Test func `links, backlinks and the inspector lead to objects and back`() throws {
             try withZoo(["zoo.moonpool"]) { folder, browser in
                 try browser.expect("text('complementary', 'Object').startsWith('Dog 1')", "true")
