@@ -21,6 +21,7 @@ class Connection extends EventTarget {
   #status = ""
   #early = [] // the events until the page is built
   needsAddress = false
+  refusal = null // why the server has refused the page, such as a store that was closed
 
   constructor(key) {
     super()
@@ -87,12 +88,17 @@ class Connection extends EventTarget {
         const [hello, panels, schema] = await Promise.all([this.request("hello", { key: this.#key, protocol: 1 }),
           this.request("panels", {}, follow("panels")), this.request("schema", {}, follow("classes"))])
         this.needsAddress = false
+        this.refusal = null
         this.#update()
         this.#emit("welcome", { ...hello, ...schema, ...panels })
-      } catch { socket.close() }
+      } catch (error) {
+        this.refusal = error.name === "AbortError" ? null : error.message
+        socket.close()
+      }
     }
     socket.onmessage = (event) => this.#receive(JSON.parse(event.data))
     socket.onclose = async (event) => {
+      if (!wasOpen) this.refusal = null
       // Another server at this port refuses the session of the page.
       if (event.code === 1008) this.needsAddress = true
       else if (!wasOpen && !this.needsAddress) this.needsAddress = await fetch("/").then(({ status }) => status === 401, () => false)

@@ -172,7 +172,8 @@ class StudioApp extends HTMLElement {
     if (status !== "disconnected") return this.alert.replaceChildren()
     this.#showDisconnected(this.connection.needsAddress
       ? "The server was restarted. Open the address that 'moonpool studio' has printed."
-      : "The connection to the server was lost. Reconnecting …  If 'moonpool studio' has ended, start it again and open the new address.")
+      : this.connection.refusal ? `The server cannot show the store: ${this.connection.refusal}.`
+        : "The connection to the server was lost. Reconnecting …  If 'moonpool studio' has ended, start it again and open the new address.")
   }
 
   #showDisconnected(text) {

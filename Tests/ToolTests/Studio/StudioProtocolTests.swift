@@ -309,6 +309,16 @@ import Testing
         #expect(outcome.exitCode == 3 && outcome.lines.count == 1 && outcome.error == "")
     }
 
+    @Test func `an entry that closes the store is answered, and so are later ones`() throws {
+        let page = try page("store:create('Dog', { 1, 'Rex', 3 })")
+        let closing = try page.ok(["do": "evaluate", "text": "store:close()"])
+        #expect((closing["parts"] as? [Any])?.isEmpty == true)
+        let parts = try page.ok(["do": "evaluate", "text": "1 + 1"])["parts"] as? [[String: Any]]
+        #expect(parts?.first?["text"] as? String == "2\n")
+        let error = try page.request(["do": "rows", "class": "Dog"])["error"] as? [String: Any]
+        #expect(error?["code"] as? String == "closed")
+    }
+
     @Test func `a console is read-only or off as the command says`() throws {
         try change("store:create('Dog', { 1, 'Rex', 3 })")
         let write = ["do": "evaluate", "text": "store:write(function() end)"]

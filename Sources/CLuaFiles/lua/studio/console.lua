@@ -7,6 +7,9 @@ local number = 0 -- of the newest entry
 local newest -- the newest entry: page, subscription, and the version after it
 local send_output
 
+-- Returns the version of the store; nil if an entry has closed it.
+local function version() return not store.is_closed and store.version or nil end
+
 -- Sends the output that has arrived since the last call. Output of observers belongs to the newest entry if its commit
 -- is the last one; other output is late.
 function host.flush()
@@ -14,7 +17,7 @@ function host.flush()
   local page = newest and pages[newest.page]
   if #parts == 0 or not page or newest.is_running then return end
   local subscription = newest.subscription
-  subscription.late = subscription.late or store.version ~= newest.version
+  subscription.late = subscription.late or version() ~= newest.version
   subscription.parts = subscription.parts or {}
   for _, part in ipairs(parts) do
     if #subscription.parts < most_parts then subscription.parts[#subscription.parts + 1] = part end
@@ -63,12 +66,12 @@ function host.finish(has_succeeded)
     local download = studio.offer(saved.path, "session.lua")
     return studio.reply(saved.page, saved.id, { name = "session.lua", download = download })
   end
-  newest.is_running, newest.version = false, store.version
+  newest.is_running, newest.version = false, version()
   local parts = host.take_output()
   for _, part in ipairs(parts) do
     if part.kind == "result" and not has_succeeded then part.kind = "error" end
   end
-  studio.reply(newest.page, newest.subscription.id, { number = number, parts = parts, version = store.version })
+  studio.reply(newest.page, newest.subscription.id, { number = number, parts = parts, version = newest.version })
 end
 
 -- The server stops the running code before it passes this request on.
