@@ -95,6 +95,20 @@ import Testing
         #expect(try page.event()["ok"] != nil)
     }
 
+    @Test func `a request that is stopped is answered with an error`() throws {
+        let page = try page("store:create('Dog', { 1, 'Rex', 3 })")
+        let text = "moonpool.csv.write('started.csv', {}) while true do end"
+        page.send(SocketClient.text(["id": 900, "do": "plan", "text": text]))
+        try eventually { access(folder.path + "/started.csv", F_OK) == 0 }
+        page.send(#"{"id":901,"do":"interrupt"}"#)
+        let reply = try page.event()
+        let error = reply["error"] as? [String: Any]
+        #expect(
+            reply["id"] as? Int == 900 && error?["code"] as? String == "interrupted", "\(reply)")
+        #expect(try page.event()["id"] as? Int == 901)
+        #expect(try page.ok(["do": "rows", "class": "Dog"])["total"] as? Int == 1)
+    }
+
     @Test func `uploads are limited, end with the page, and need write access`() throws {
         try change("")
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)

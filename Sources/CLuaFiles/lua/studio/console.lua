@@ -74,9 +74,6 @@ function host.finish(has_succeeded)
   studio.reply(newest.page, newest.subscription.id, { number = number, parts = parts, version = newest.version })
 end
 
--- The server stops the running code before it passes this request on.
-function requests.interrupt(page, id) studio.reply(page, id, true) end
-
 -- Replies with the completions of an entry, or with the values of a property that begin with a text.
 function requests.complete(page, id, request)
   if request.entry then

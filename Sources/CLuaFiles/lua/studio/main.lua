@@ -162,6 +162,17 @@ local function finish_page(page)
   end
 end
 
+local running = {} -- the requests that are being handled
+
+-- The server stops all running code before it passes this request on, also a request, which has not been answered then.
+function requests.interrupt(page, id)
+  for call in pairs(running) do
+    running[call] = nil
+    studio.report(call.page, call.id, { code = "interrupted", message = "interrupted" })
+  end
+  studio.reply(page, id, true)
+end
+
 requests["end"] = function(page, id, request)
   local subscription = pages[page].subscriptions[request.on]
   if subscription then finish(subscription) end
@@ -266,10 +277,13 @@ return function(page, text)
     return studio.report(page, id, "unknown request '" .. request["do"] .. "'")
   end
   if pages[page].subscriptions[id] then return studio.report(page, id, "the id " .. id .. " is in use") end
+  local call = { page = page, id = id }
+  if run ~= requests.interrupt then running[call] = true end
   local ok, err = pcall(function()
     studio.check_request(request)
     run(page, id, request)
   end)
+  running[call] = nil
   if not ok then studio.report(page, id, err, request.where) end
   close_unused_versions()
 end
