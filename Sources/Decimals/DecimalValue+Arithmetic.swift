@@ -81,6 +81,9 @@ extension DecimalValue {
         self.init(shim_decimal_from_int(number))
     }
 
+    /// Creates the exact value of an integer.
+    public init(_ number: Int) { self.init(Int64(number)) }
+
     /// Creates the exact value of an integer of at most 34 digits.
     package init(wide number: Int128) {
         precondition(number.magnitude < 1 << 112, "an integer with more digits than a decimal has")
