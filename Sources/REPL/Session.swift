@@ -34,8 +34,9 @@ package final class Session {
     var afterCommand: (() throws -> Void)?
     /// The titles of all observers so far, by number and by name.
     var seenObservers: [String: String] = [:]
+    private var hasEnded = false
     /// Whether the session is about to end.
-    private(set) var wantsToEnd = false
+    var wantsToEnd: Bool { hasEnded || context.isExiting }
     /// The text to open in the editor for `.edit`.
     var textToEdit: String?
     /// The values of the last entry that returned any, for `.last`.
@@ -271,7 +272,7 @@ package final class Session {
     }
 
     /// Ends the session after the current entry.
-    func end() { wantsToEnd = true }
+    func end() { hasEnded = true }
 
     /// Names the stores whose open writes the end of the session rolls back.
     func reportOpenWrites() {

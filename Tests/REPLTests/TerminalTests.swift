@@ -151,6 +151,8 @@ final class TerminalSession {
         let session = try TerminalSession()
         session.terminal.type("os.exit(7)\r")
         #expect(try session.terminal.exitCode() == 7)
+        let lines = session.terminal.screen.text.split(separator: "\n")
+        #expect(lines.last?.contains("os.exit(7)") == true, "no other prompt follows")
         let nested = try TerminalSession()
         try nested.run("function leave() os.exit(5) end")
         nested.terminal.type("leave()\r")
