@@ -142,7 +142,8 @@ let package = Package(
         .target(
             name: "CLuaFiles", exclude: ["lua"], cSettings: [.headerSearchPath("lua")]),
         .target(
-            name: "LuaHost", dependencies: ["CLuaShims", "CLuaFiles", "MemoryAccounts"],
+            name: "LuaHost",
+            dependencies: ["CLuaShims", "CLuaFiles", "MemoryAccounts", "SystemCalls"],
             swiftSettings: unsafeZone),
         .target(name: "CFibers"),
         .target(

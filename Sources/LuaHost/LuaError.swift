@@ -1,5 +1,6 @@
 import CLuaShims
 import MemoryAccounts
+import SystemCalls
 
 /// An error raised in Lua.
 package struct LuaError: Error, Sendable, CustomStringConvertible {
@@ -216,7 +217,9 @@ extension LuaState {
     func box(_ error: any Error, position: String) -> LuaErrorBox {
         let (code, message) =
             switch error {
-            case let error as any ScriptError: (error.scriptCode, error.scriptMessage)
+            case let error as any ScriptError:
+                // Messages quote names and values, which scripts print.
+                (error.scriptCode, ControlCharacters.escaped(error.scriptMessage))
             case let error as LuaError: ("error", error.message)
             default: describesError?(error) ?? ("error", "\(error)")
             }

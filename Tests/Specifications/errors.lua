@@ -92,3 +92,18 @@ for number, case in ipairs {
     for _, part in ipairs(case[2]) do assert(err.message:find(part, 1, true), err.message) end
   end)
 end
+
+scenario("messages escape the control characters of names", function()
+  local name = "\27[31mred\7"
+  local function change() rex[name] = 1 end
+  for _, call in ipairs {
+    function() return store:objects(name) end, function() return rex[name] end, function() return store[name] end,
+    function() return dogs:where("`" .. name .. "` = 1") end, function() return dogs:sorted(name) end,
+    function() store:write(change) end, function() moonpool.open { in_memory = unique "x", [name] = 1 } end,
+    function() store:define { [name] = {} } end, function() store:import(folder .. "/x", { format = name }) end,
+  } do
+    local ok, err = pcall(call)
+    assert(not ok)
+    assert(err.message:find("\\x1B", 1, true) and not err.message:find "[\0-\8\11-\31\127]", err.message)
+  end
+end)
