@@ -411,7 +411,10 @@ struct ServiceTests {
             refuse(moonpool.request, { url = "nats://h", subject = "a" })
             refuse(store.publish, store, { url = "nats://localhost", stream = "x" })
             refuse(store.import, store, "postgres://localhost/x")
-            """, rights: .sandboxed, logs: ["network", "network", "network", "file"])
+            refuse(store.export, store, "postgres://localhost/x")
+            refuse(store.import, store, "x.csv", { format = "postgres" })
+            """, rights: .sandboxed,
+            logs: ["network", "network", "network", "network", "network", "file"])
     }
 }
 

@@ -28,7 +28,7 @@ enum TransferMethods {
     private static func export(
         _ subject: Exporter.Subject, _ call: borrowing LuaCall
     ) throws -> LuaAnswer {
-        let path = try call.path(2, for: .writing)
+        let path = try target(call, for: .writing)
         let given = call[3].table == nil ? nil : try call.options(3)
         let options = TransferOptions(given)
         let name = given == nil && !call.isNil(3) ? try call.text(3) : try options.text("format")
@@ -48,6 +48,18 @@ enum TransferMethods {
         return call.answer(.integer(Int64(count)))
     }
 
+    /// Returns the file or the address of the database in argument 2.
+    ///
+    /// Throws an error if the script is not allowed to use it.
+    private static func target(
+        _ call: borrowing LuaCall, for access: FileRights.Access
+    ) throws -> String {
+        let text = try call.text(2)
+        guard PostgresAddress.isAddress(text) else { return try call.path(2, for: access) }
+        try NatsArguments.checkAccess(call.state)
+        return text
+    }
+
     /// Parses the options for tables of a PostgreSQL database.
     ///
     /// Throws `invalid_argument` in a script that may not use the network, and for options that are mutually exclusive.
@@ -55,10 +67,7 @@ enum TransferMethods {
         _ format: TransferFormat, _ given: TransferOptions, _ call: borrowing LuaCall
     ) throws -> PostgresOptions {
         var options = PostgresOptions()
-        guard format != .postgres || call.state.files.isUnlimited else {
-            throw StoreError(
-                .invalidArgument, "this script is not allowed to connect to a database")
-        }
+        if format == .postgres { try NatsArguments.checkAccess(call.state) }
         options.schema = try given.text("schema")
         if given.flag("replace"), given.flag("upsert") {
             throw StoreError(.invalidArgument, "pass either 'upsert' or 'replace', not both")
@@ -89,7 +98,7 @@ enum TransferMethods {
     }
 
     private static func take(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer {
-        let path = try call.path(2, for: .reading)
+        let path = try target(call, for: .reading)
         let given = try call.options(3)
         let format =
             try given?["format"].text.map { try TransferFormat(name: $0) }
