@@ -305,8 +305,8 @@ package enum TransferFormat: String, CaseIterable, Sendable {
         default:
             throw StoreError(
                 .invalidArgument,
-                "the extension of '\(path)' is not a known format; use .jsonl, .json, .geojson, .csv, .tsv, "
-                    + ".sqlite, .lua or, to import, .realm, or the address postgres://…, or specify it with --format (in Lua, format = …)"
+                "the extension of '\(path)' is not a known format; use .jsonl, .json, .csv, .tsv, "
+                    + ".sqlite, .lua or, to import, .geojson or .realm, or the address postgres://…, or specify it with --format (in Lua, format = …)"
             )
         }
     }
@@ -319,11 +319,12 @@ package enum TransferFormat: String, CaseIterable, Sendable {
     /// Throws `invalid_argument` with the known names.
     package init(name: String) throws {
         guard let format = Self(rawValue: name.lowercased()) else {
-            let known = Self.allCases.map(\.rawValue)
             throw StoreError(
                 .invalidArgument,
-                "unknown format '\(name)'\(NearestName.hint(for: name, among: known)); "
-                    + "use \(known.joined(separator: ", "))")
+                "unknown format '\(name)'"
+                    + NearestName.hint(for: name, among: Self.allCases.map(\.rawValue))
+                    + "; use jsonl, json, csv, tsv, sqlite, lua, postgres or, to import, geojson or realm"
+            )
         }
         self = format
     }

@@ -150,6 +150,15 @@ scenario("like matches whole strings", function()
   }
 end)
 
+scenario("explain names the wildcards of like for a pattern with that of SQL", function()
+  names("abc", "5%")
+  match { { "name like '%b%'", "" }, { "name like '5%'", "1" } }
+  for _, people in ipairs { all:where "name like '%b%'", all:where("name like[c] $1", "%b%") } do
+    assert(people:explain():find("the wildcards are * and ?", 1, true))
+  end
+  assert(not all:where("name like 'a*'"):explain():find("wildcards", 1, true))
+end)
+
 scenario("a predicate searches with text operators", function()
   names("Billy", "Bob", "Joe", "Jake", "Joel", "Unicorn🦄", N)
   match {

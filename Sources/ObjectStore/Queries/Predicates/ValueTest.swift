@@ -73,9 +73,12 @@ struct ValueTest: Sendable {
         }
     }
 
-    /// A description of how a list of constants is stored; nil for other tests.
+    /// A description of how a list of constants is stored, or of a pattern with the wildcard of SQL; nil for other
+    /// tests.
     var note: String? {
         switch form {
+        case .bytes(.like(let pattern)), .bytes(.folded(_, .like(let pattern))):
+            pattern.contains(.one("%")) ? "the wildcards are * and ?; % matches only itself" : nil
         case .intIn(let set), .links(let set): "\(set.form) of \(set.count.grouped) values"
         case .doubleIn(let set): "hash of \(set.count.grouped) values"
         case .bytes(.oneOf(let set)): "hash of \(set.count.grouped) values"
