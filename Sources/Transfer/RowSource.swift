@@ -131,7 +131,7 @@ package struct RowLocation {
                 placed.column = location.column
             }
             return placed
-        case let error as StoreError: return fault(error.message)
+        case let error as StoreError: return fault(error.message(for: .script))
         default: return fault("\(error)")
         }
     }
