@@ -51,6 +51,7 @@ import Testing
             + "up = function(m) m['rename_property'](m, 'Dog', 'name', 'label') end",
         "changes = {}, up = function(m) m:create('Dog', { id = 9, name = 'd9' }) m:each('Dog', function() end) end",
         "changes = { Dog = { name = 'string indexed' } }",
+        "changes = { Dog = { id = 'int', name = 'string primary' } }",
     ])
     func `a migration that only adds and renames makes no backup`(keys: String) throws {
         let shop = try shop("return { \(keys) }")

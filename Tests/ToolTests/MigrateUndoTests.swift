@@ -247,7 +247,7 @@ import Testing
         try shop.write(
             #"return { schema = { P = { code = "string", id = "int primary" } }, up = function(m) m:each("P", function() end) end }"#,
             to: "0002_key.lua")
-        try shop.migrate("up").expectSuccess()
+        try shop.migrate("up", "--backup").expectSuccess()
         try write(
             "s:create('P', { code = 'a', id = 2 }) s:create('P', { code = 'b', id = 3 })", shop)
         try shop.migrate("undo").expectSuccess(

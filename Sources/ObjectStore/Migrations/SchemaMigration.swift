@@ -111,16 +111,12 @@ package final class SchemaMigration {
     /// Sets the results of the store's default functions in existing objects.
     func fillComputedDefaults() throws { try carried.fillComputedDefaults(from: old) }
 
-    /// Returns whether values or objects of the version before the change were overwritten or removed, or follow other
-    /// rules, and not only received additions and other names.
+    /// Returns whether values or objects of the version before the change were overwritten or removed, and not only
+    /// received additions, other names or another primary key.
     ///
     /// Call it between ``apply(running:)`` and ``commit(recording:)``. Takes time in proportion to the changes.
     package func needsBackup() throws -> Bool {
-        if try differences.contains(where: \.changesIdentity)
-            || !SchemaLoss.losses(differences, in: old).isEmpty
-        {
-            return true
-        }
+        guard try SchemaLoss.losses(differences, in: old).isEmpty else { return true }
         for stored in before.classes {
             guard session.hasTouched(stored.table),
                 let present = store.view.schema.find(table: stored.table)

@@ -177,14 +177,6 @@ extension SchemaDifference {
         default: !needsNewVersion
         }
     }
-
-    /// Whether objects are identified or owned in another way.
-    var changesIdentity: Bool {
-        switch self {
-        case .keyAdded, .keyRemoved, .embedding: true
-        default: false
-        }
-    }
 }
 
 extension Sequence<SchemaDifference> {
