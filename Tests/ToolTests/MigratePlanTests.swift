@@ -44,6 +44,30 @@ import Testing
           Animal = { name = "string", age = "int" } }
         """
 
+    @Test func `plan converts an embedded object to a map in a mixed value`() throws {
+        let shop = try MigrationShop([
+            """
+            return {
+              schema = { Dog = { id = "int primary", toy = "Toy" }, Toy = { embedded = true, label = "string", ["end"] = "int?" } },
+              up = function(m)
+                m:create("Dog", { id = 1, toy = { label = "ball" } })
+                m:create("Dog", { id = 2 })
+              end,
+            }
+            """
+        ])
+        try shop.migrate("up").expectSuccess()
+        let schema = try shop.folder.write(
+            "return { Dog = { id = 'int primary', toy = 'mixed' }, Toy = { embedded = true, label = 'string', ['end'] = 'int?' } }",
+            to: "schema.lua")
+        try Tool.run(["migrate", "plan", "--dir", shop.migrations, schema, "--name", "names"])
+            .expectSuccess()
+        try shop.migrate("up").expectSuccess()
+        #expect(
+            try shop.value("store:object('Dog', 1).toy.label, store:object('Dog', 2).toy")
+                == "ball\tnil")
+    }
+
     @Test func `plan writes a valid script that keeps possibly renamed values`() throws {
         let world = try World()
         let plan = try world.run("plan", Self.after).expectSuccess(

@@ -97,7 +97,9 @@ final class CarriedValues {
         var example = Value.null
         try forEach { key in
             let value = try old.value(conversion.old, of: key, in: conversion.oldClass)
-            guard let converted = ExactConversion.convert(value, to: conversion.new) else {
+            let schema = migration.schemas.new
+            guard let converted = ExactConversion.convert(value, to: conversion.new, in: schema)
+            else {
                 if failed.isEmpty { example = value }
                 return failed.insert(key)
             }

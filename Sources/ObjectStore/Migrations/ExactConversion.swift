@@ -32,6 +32,13 @@ enum ExactConversion {
         }
     }
 
+    /// Returns the value converted for a property of a schema; nil also for embedded objects, to which no mixed value links.
+    static func convert(_ value: Value, to property: Property, in schema: Schema) -> Value? {
+        let isEmbedded = { schema.find(table: $0)?.isEmbedded == true }
+        return property.type == .mixed && value.hasLink(to: isEmbedded)
+            ? nil : convert(value, to: property)
+    }
+
     private static func single(_ value: Value, _ property: Property) -> Value? {
         if value == .null {
             if property.isOptional { return .null }

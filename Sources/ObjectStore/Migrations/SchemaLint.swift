@@ -157,7 +157,9 @@ extension SchemaLint {
             let value = try view.value(old, of: key, in: stored)
             if value == .null { return false }
             count += 1
-            guard ExactConversion.convert(value, to: new) == nil else { return false }
+            guard ExactConversion.convert(value, to: new, in: view.schema) == nil else {
+                return false
+            }
             if first == nil { first = value }
             return true
         }

@@ -531,6 +531,7 @@ final class SchemaBox {
                         box.classes.map { classSchema in
                             state.record([
                                 "name": .text(classSchema.name),
+                                "is_embedded": .boolean(classSchema.isEmbedded),
                                 "properties": state.list(
                                     classSchema.properties.map { $0.lua(state) }),
                             ])

@@ -173,12 +173,17 @@ function scripts.plan(before, wanted, ask)
   local renames, choices = decide(class_candidates(first, before:classes(), wanted:classes()), ask)
   local renamed, old_names = {}, {}
   for _, rename in ipairs(renames) do renamed[rename.old], old_names[rename.new] = rename.new, rename.old end
-  local differences = host.differences(before, wanted, renamed)
+  local differences, embedded = host.differences(before, wanted, renamed), {}
+  for _, classes in ipairs { before:classes(), wanted:classes() } do
+    for _, class in ipairs(classes) do
+      embedded[class.name] = embedded[class.name] or class.is_embedded and class or nil
+    end
+  end
   local of_properties, more = decide(property_candidates(differences, renamed), ask)
   return {
     before = before, wanted = wanted, differences = differences, old_names = old_names,
     renames = text.append(renames, of_properties), choices = text.append(choices, more),
-    is_empty = #differences == 0,
+    is_empty = #differences == 0, embedded = embedded,
   }
 end
 
@@ -291,8 +296,22 @@ local in_each = {
   down = { source = "new", target = "old", error = 'error("' },
 }
 
--- Returns the lines that convert a value; nil if the engine converts every value exactly without code.
-local function conversion(old, new, names)
+-- Returns an expression for a map with the values of an embedded object; nil if some are lists, maps or objects.
+local function map_of(class, value)
+  local parts = {}
+  for _, property in ipairs(class.properties) do
+    if not property.is_backlinks then
+      if not property.is_single or property.type == "object" then return nil end
+      local field = host.field(property.name)
+      parts[#parts + 1] = string.gsub(field, "^%.", "") .. " = " .. value .. field
+    end
+  end
+  return "{ " .. table.concat(parts, ", ") .. " }"
+end
+
+-- Returns the lines that convert a value; nil if the engine converts every value exactly without code. `embedded` has
+-- the embedded classes by their names.
+local function conversion(old, new, names, embedded)
   local from, field = names.source .. host.field(old.name), names.target .. host.field(new.name)
   local change = "from " .. old.type_name .. " to " .. new.type_name
   local undefined = { names.error .. "decide how to convert '" .. old.name .. "' (" .. change .. ')")' }
@@ -312,6 +331,10 @@ local function conversion(old, new, names)
     return undefined
   end
   local value, yes, no = expression(old.type, new.type, from)
+  if new.type == "mixed" and embedded[old.target] then
+    local map = map_of(embedded[old.target], from)
+    return map and { field .. " = " .. from .. " and " .. map } or undefined
+  end
   if not value then
     local is_exact = new.type == "mixed" or old.type == "int" and new.type == "decimal"
       or old.type == "float" and new.type == "double" or new.type == "string" and not without_text[old.type]
@@ -369,7 +392,8 @@ local function fills(plan, is_up, names)
     local class, old, new, kind = difference.class, difference.old, difference.new, difference.kind
     if difference.aspect == "type" and not new.is_backlinks and not old.is_backlinks
       and not is_renamed(plan, "old", class, old.name) and not is_renamed(plan, "new", class, new.name) then
-      local code = is_up and conversion(old, new, names) or not is_up and conversion(new, old, names)
+      local code = is_up and conversion(old, new, names, plan.embedded)
+        or not is_up and conversion(new, old, names, plan.embedded)
       if code then add((is_up or not is_loop) and class or plan.old_names[class] or class, code) end
     elseif is_up and is_loop and difference.aspect == "required" and not new.has_default and new.is_single then
       add(class, {
