@@ -151,6 +151,27 @@ struct ClusterCommandTests {
         #expect(!b.output.contains("writer"))
     }
 
+    @Test func `migrate undo of a member names what the cluster needs`() throws {
+        let cluster = try Cluster()
+        try cluster.folder.make("m")
+        let schema = #"return { schema = { Dog = { id = "int primary"COLUMN } } }"#
+        for (name, column) in [("m/0001_dogs.lua", ""), ("m/0002_age.lua", #", age = "int?""#)] {
+            _ = try cluster.folder.write(schema.replacing("COLUMN", with: column), to: name)
+        }
+        let migrate = { (command: [String]) in
+            try Tool.run(
+                ["migrate"] + command + ["--dir", cluster.folder.file("m"), cluster.path("a")])
+        }
+        try migrate(["up", "--to", "1"]).expectSuccess()
+        try cluster.start("a")
+        let member = try cluster.member("a")
+        try member.wait { member.error.contains("published a snapshot") }
+        try migrate(["up", "--backup"]).expectSuccess()
+        try cluster.kill("a")
+        try migrate(["undo"]).expectSuccess(
+            "the cluster of the stream 'zoo' has commits", "moonpool follow … --rebuild")
+    }
+
     @Test func `a remote write that fails changes nothing`() throws {
         let cluster = try Cluster()
         try Tool.run(

@@ -16,6 +16,9 @@ final class MigrationStore {
     private var isEnded = false
     fileprivate var handle: StoreHandle { borrowed.handle }
     fileprivate var store: Store { borrowed.store }
+    fileprivate var isInCluster: Bool {
+        store.writeAccess == .leaseHolder || store.writeAccess == .clusterFollower
+    }
 
     /// Opens a store: `path`, or `in_memory`; `read_only`; `is_trial` for a copy that need not be durable; `timeout` for
     /// the seconds that a write waits for the write lock.
@@ -232,13 +235,14 @@ final class MigrationStore {
                 let schema = store.store.schema
                 result.set(SchemaBox(schema.classes, stored: schema), SchemaBox.type)
             },
-            // The stream that receives the commits of the store; nil if it publishes none, or is a member of a cluster.
+            // The stream that receives the commits of the store, or of its cluster; nil if there is none.
             LuaProperty("published_stream") { store, result in
                 let record = try ReplicationRecord.read(store.store)
-                let isAlone = store.store.writeAccess == .everyStore
                 result.set(
-                    record?.role == .publisher && isAlone ? .optional(record?.stream) : .nil)
+                    record?.role == .publisher || store.isInCluster
+                        ? .optional(record?.stream) : .nil)
             },
+            LuaProperty("is_in_cluster") { $1.set($0.isInCluster) },
             LuaProperty("has_file") { $1.set($0.store.path != nil) },
             // The other processes that have the file open: { process, command, versions, converts }.
             LuaProperty("programs") { store, result in

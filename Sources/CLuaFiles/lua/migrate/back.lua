@@ -116,6 +116,7 @@ local function prepare(run, candidate, is_discarding)
   local base = unfinished and unfinished.version or instead and log.version_of_down or last and last.version or 0
   local plan = {
     backup = backup, undone = undone, version = store.version, between = 0, stream = store.published_stream,
+    is_in_cluster = store.is_in_cluster,
     number = unfinished and unfinished.number or last and last.number or 0,
   }
   if not is_discarding then

@@ -219,7 +219,10 @@ function reports.undo_lines(plan)
   end
   if plan.between > 0 then add("not kept: %s made while the migrations ran", text.count(plan.between, "commits")) end
   add("the previous store is kept in %s", plan.kept)
-  if plan.stream then
+  if plan.is_in_cluster then
+    add("the cluster of the stream '%s' has commits that the store lacks now; replace the store with "
+      .. "moonpool follow … --rebuild, and use down on the writer to revert a migration", plan.stream)
+  elseif plan.stream then
     add("the stream '%s' has commits that the store lacks now; drop them with the next moonpool publish … --adopt",
       plan.stream)
   end
