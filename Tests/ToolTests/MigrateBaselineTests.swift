@@ -81,6 +81,23 @@ import Testing
         #expect(try shop.value("store:object('Person', 9).age") == "7")
     }
 
+    @Test func `undo passes over a baseline`() throws {
+        let shop = try makeShop(version: 0)
+        try shop.migrate("baseline", "--to", "2").expectSuccess()
+        try Tool.lua(
+            """
+            local store <close> = moonpool.open(arg[1])
+            local version = store.version
+            local past = store:at(version - 2)
+            print(store.schema_version, #store:objects "Person", #past:objects "Person")
+            store:undo()
+            print(store.schema_version, #store:objects "Person")
+            store:redo()
+            print(#store:objects "Person", store:versions()[#store:versions() - 2].changes_schema)
+            """, shop.store
+        ).expectOutput("2\t1\t0\n2\t0\n1\tfalse\n", error: "")
+    }
+
     @Test func `--json reports applied migrations and errors`() throws {
         let shop = try makeShop(version: 2)
         let wrong = try shop.migrate("baseline", "--to", "1", "--json").expectExit(1)

@@ -57,6 +57,19 @@ import Testing
             .expectSuccess()
     }
 
+    @Test func `undo passes over the commit that records the migrations`() throws {
+        let outcome = try run(
+            """
+            store:define { Dog = { "...", age = "int?" } }
+            store:write(function() store:object("Dog", 1).age = 3 end)
+            store:migration_since(base)
+            store:undo()
+            print(store:object("Dog", 1).age, #moonpool.migrate.status("zoo.moonpool", { dir = "migrations" }).applied)
+            """)
+        #expect(outcome.error == "")
+        #expect(outcome.output == "nil\t2\n")
+    }
+
     @Test func `a later call continues the folder`() throws {
         let first = try run(
             """

@@ -7,12 +7,14 @@ import Synchronization
 /// Every commit appends its own entry in its own write transaction, even without changes, so a missing entry always
 /// means that older versions were trimmed. An entry is a bit for each shard of leaves that the commit has written to,
 /// the ``CommitIdentity`` if the highest bit of these is set, the change set, and optionally a ``HistoryTrailer`` with the
-/// replaced values. The second highest bit is set if the commit has changed metadata that stores read again.
+/// replaced values. The second highest bit is set if the commit has changed metadata that stores read again, and the third
+/// one if it has changed the version of the schema and nothing else.
 ///
 /// The functions use the given transaction and keep no state.
 package enum HistoryLog {
     private static let identityBit: UInt32 = 1 << 31
     private static let metadataBit: UInt32 = 1 << 30
+    private static let versionBit: UInt32 = 1 << 29
     private static let shardBytes = 4
     /// The offset of the change set in a new entry.
     static let headSize = shardBytes + CommitIdentity.size
@@ -20,11 +22,14 @@ package enum HistoryLog {
     /// Begins the entry of a commit.
     static func begin(
         _ entry: inout ByteWriter, _ shards: UInt32, reloadsMetadata: Bool = false,
-        after previous: CommitIdentity?
+        changesOnlyVersion: Bool = false, after previous: CommitIdentity?
     ) {
+        let bits =
+            identityBit | (reloadsMetadata ? metadataBit : 0)
+            | (changesOnlyVersion ? versionBit : 0)
         assert(
-            shards & (identityBit | metadataBit) == 0, "the highest bits are not those of shards")
-        let bits = identityBit | (reloadsMetadata ? metadataBit : 0)
+            shards & (identityBit | metadataBit | versionBit) == 0,
+            "the highest bits are not those of shards")
         entry.word(UInt64(shards | bits), bytes: shardBytes)
         CommitIdentity.append(previous, to: &entry)
         assert(entry.count == headSize, "an entry begins with the shards and the identity")
@@ -43,6 +48,13 @@ package enum HistoryLog {
             base.loadUnaligned(as: UInt32.self) & identityBit != 0
         else { return nil }
         return base + shardBytes
+    }
+
+    /// Returns whether the commit of an entry has changed the version of the schema and nothing else.
+    static func changesOnlyVersion(_ entry: UnsafeRawBufferPointer) -> Bool {
+        entry.count > shardBytes
+            && entry.loadUnaligned(as: UInt32.self) & (identityBit | versionBit)
+                == identityBit | versionBit
     }
 
     /// Returns the identity in an entry; nil for an entry of an older file.
@@ -293,11 +305,15 @@ extension Snapshot {
     /// Takes time in proportion to the changes, not to the replaced values. Throws `damaged`, `closed`.
     package func historyEntry(_ version: UInt64) throws(StorageError) -> HistoryEntry? {
         guard var reader = try entryReader(version) else { return nil }
+        let changesOnlyVersion =
+            try source.historyEntry(version).map(HistoryLog.changesOnlyVersion) == true
         do throws(DamagedEncoding) {
-            let changes = try ChangeSet(from: &reader)
+            var changes = try ChangeSet(from: &reader)
             let trailer = try HistoryTrailer(from: &reader)
+            if changesOnlyVersion { changes.schemaChanged = false }
             return HistoryEntry(
-                changes: changes, restoration: trailer.restoration,
+                changes: changes, changesOnlyVersion: changesOnlyVersion,
+                restoration: trailer.restoration,
                 keepsOldValues: trailer.hasOldValues, author: trailer.author)
         } catch {
             throw StorageError(.damaged, call: "reading \(error.what)", file: file.path)

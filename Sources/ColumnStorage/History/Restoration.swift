@@ -57,8 +57,10 @@ package struct VersionAuthor: Hashable, Sendable {
 
 /// The history's record of a version.
 package struct HistoryEntry: Sendable {
-    /// The changes of the version.
+    /// The changes of the version; without that of the schema if ``changesOnlyVersion`` is true.
     package let changes: ChangeSet
+    /// Whether the version has only another version of the schema.
+    package let changesOnlyVersion: Bool
     /// The version whose data was restored; nil if the version is not an undo or redo.
     package let restoration: Restoration?
     /// Whether the replaced values are kept, so that the version can be reversed.

@@ -10,6 +10,7 @@ package struct Savepoint {
     let tables: [TableID: TableOverlay.Mark]
     let definitions: [TableID: TableDefinition]
     let isSchemaChanged: Bool
+    let isVersionChanged: Bool
     let reloadsMetadata: Bool
     let deltaBuffer: DeltaBufferStorage.Mark
 }

@@ -52,7 +52,7 @@ extension WriteSession {
 
     /// Whether the write has not changed any data yet.
     package var isUntouched: Bool {
-        !isSchemaChanged && overlays.values.allSatisfy { !$0.isTouched }
+        !isSchemaChanged && !isVersionChanged && overlays.values.allSatisfy { !$0.isTouched }
     }
 
     /// Returns the rows that the write has inserted, or in which it has set one of the columns.

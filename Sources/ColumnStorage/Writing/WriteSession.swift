@@ -32,6 +32,8 @@ package final class WriteSession {
     /// The greatest keys of the shards that were read.
     @exclusivity(unchecked) private var greatestKeys: SortedMap<Int, UInt64?> = SortedMap()
     @exclusivity(unchecked) var isSchemaChanged = false
+    /// Whether a new version of the same schema was stored.
+    @exclusivity(unchecked) var isVersionChanged = false
     /// Whether metadata was changed that stores read again, although the schema is the same.
     @exclusivity(unchecked) private var reloadsMetadata = false
     /// The history's record of this write if it restores an earlier version's data.
@@ -162,6 +164,7 @@ package final class WriteSession {
         try Metadata.write("user." + name, value, in: transaction.handle, file.tables.meta)
         switch effect {
         case .schema: isSchemaChanged = true
+        case .schemaVersion: isVersionChanged = true
         case .reload: reloadsMetadata = true
         case .none: break
         }
@@ -327,7 +330,7 @@ package final class WriteSession {
         if let failure { throw failure }
         assert(!isEnding, "a write is prepared once")
         isEnding = true
-        var changes = ChangeSet(schemaChanged: isSchemaChanged)
+        var changes = ChangeSet(schemaChanged: isSchemaChanged || isVersionChanged)
         assert(savepointCount == 0, "a write is committed in a savepoint")
         let handle = transaction.handle
         var shards: UInt32 = 0
@@ -356,7 +359,10 @@ package final class WriteSession {
         defer { workspace.keep(&entry) }
         let previous = try snapshot.identity(of: snapshot.version)
         if previous == nil { try FileFormat.raise(handle, file, to: FileFormat.usual) }
-        HistoryLog.begin(&entry, shards, reloadsMetadata: reloadsMetadata, after: previous)
+        HistoryLog.begin(
+            &entry, shards, reloadsMetadata: reloadsMetadata,
+            changesOnlyVersion: isVersionChanged && !isSchemaChanged && changes.tables.isEmpty,
+            after: previous)
         changes.encode(into: &entry)
         let options = file.options
         if options.historyLimit > 0, options.keepsHistory { appendTrailer(to: &entry, changes) }
@@ -390,7 +396,7 @@ package final class WriteSession {
     package func changes() throws(StorageError) -> ChangeSet {
         if let failure { throw failure }
         try changing { () throws(StorageError) in try flushEverything() }
-        var changes = ChangeSet(schemaChanged: isSchemaChanged)
+        var changes = ChangeSet(schemaChanged: isSchemaChanged || isVersionChanged)
         for (id, overlay) in overlays where overlay.isTouched {
             let changed = try overlay.changes()
             if !changed.isEmpty { changes.tables[id] = changed }
@@ -423,7 +429,8 @@ package final class WriteSession {
         return Savepoint(
             log: transaction.handle.mark(), tables: tables,
             definitions: snapshot.source.definitions, isSchemaChanged: isSchemaChanged,
-            reloadsMetadata: reloadsMetadata, deltaBuffer: deltaBuffer.mark())
+            isVersionChanged: isVersionChanged, reloadsMetadata: reloadsMetadata,
+            deltaBuffer: deltaBuffer.mark())
     }
 
     /// Rolls back all changes after the newest savepoint, which remains valid.
@@ -446,6 +453,7 @@ package final class WriteSession {
         incomingColumns = [:]
         knownMixedColumns = nil
         isSchemaChanged = savepoint.isSchemaChanged
+        isVersionChanged = savepoint.isVersionChanged
         reloadsMetadata = savepoint.reloadsMetadata
         deltaBuffer.restore(savepoint.deltaBuffer)
         try transaction.handle.rollBack(to: savepoint.log)
@@ -525,6 +533,8 @@ package final class WriteSession {
 package enum MetadataEffect {
     /// The schema counts as changed: the version before the commit cannot be restored.
     case schema
+    /// Only the version of the schema has changed: stores read it again, and the commit can be reversed.
+    case schemaVersion
     /// Stores read their metadata again; the commit changes no data.
     case reload
     /// None.

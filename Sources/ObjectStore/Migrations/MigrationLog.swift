@@ -119,7 +119,7 @@ package struct MigrationLog: Hashable, Sendable {
             writer.number(versionOfDown)
         }
         let bytes = writer.bytes
-        try StoreError.wrapping(session.setMetadata(Self.blob, bytes))
+        try StoreError.wrapping(session.setMetadata(Self.blob, bytes, effect: .none))
     }
 }
 

@@ -92,6 +92,8 @@ package final class CommitReader {
                 schema: schema, snapshot: versions.snapshot, isFrozen: true,
                 originalVersion: version)
             var (changes, before) = (entry.changes, version - 1)
+            // Followers receive the version of the schema too.
+            if entry.changesOnlyVersion { changes.schemaChanged = true }
             if !entry.isReversible {
                 before = since
                 changes = try StoreError.wrapping(

@@ -85,7 +85,7 @@ extension Store {
     func keepPastSchema(before bytes: [UInt8], _ session: WriteSession) throws {
         var past = try pastSchemas()
         past.add(view.version + 1, from: catalog, to: bytes)
-        try StoreError.wrapping(session.setMetadata(PastSchemas.name, past.bytes))
+        try StoreError.wrapping(session.setMetadata(PastSchemas.name, past.bytes, effect: .none))
     }
 
     func pastSchemas() throws -> PastSchemas {

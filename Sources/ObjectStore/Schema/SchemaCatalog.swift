@@ -390,8 +390,12 @@ struct SchemaTransition: Sendable {
 extension Schema {
     /// Returns whether a program sees the same classes, properties and indexes in both schemas.
     func isSame(as other: Schema) -> Bool {
-        guard self !== other else { return true }
-        return version == other.version && classes.count == other.classes.count
+        self === other || version == other.version && hasSameClasses(as: other)
+    }
+
+    /// Returns whether both schemas have the same classes, properties and indexes.
+    func hasSameClasses(as other: Schema) -> Bool {
+        classes.count == other.classes.count
             && zip(classes, other.classes).allSatisfy { $0.isSame(as: $1) }
     }
 

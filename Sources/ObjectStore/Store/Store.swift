@@ -497,10 +497,15 @@ extension Store {
     /// Reads the schema's bytes while the store is being opened.
     func readCatalog() throws { catalog = try SchemaCatalog.bytes(view.snapshot) ?? [] }
 
-    /// Writes the schema's bytes, in the open write transaction.
+    /// Writes the schema's bytes, in the open write transaction, which has adopted the schema.
     func writeCatalog(_ bytes: [UInt8], _ session: WriteSession) throws {
         try keepPastSchema(before: bytes, session)
-        try StoreError.wrapping(session.setMetadata(SchemaCatalog.name, bytes))
+        let isSame =
+            fileSchema.transition == nil && fileSchemaBeforeWrite?.transition == nil
+            && view.schema.hasSameClasses(as: committedSchema)
+        try StoreError.wrapping(
+            session.setMetadata(
+                SchemaCatalog.name, bytes, effect: isSame ? .schemaVersion : .schema))
         catalog = bytes
     }
 
