@@ -379,6 +379,79 @@ end)
 
 except { confined = "io is not available" }
 
+scenario("a replay repeats new primary keys, and the end of embedding", function()
+  local path = folder .. "/recording"
+  local zoo = moonpool.open {
+    in_memory = unique "zoo",
+    schema = {
+      Dog = { name = "string", mate = "Dog", house = "House", toys = "Toy[]" },
+      House = { embedded = true, toy = "Toy", size = "int" }, Toy = { embedded = true, label = "string" },
+    },
+  }
+  local function dog(name, mate)
+    return zoo:create("Dog", {
+      name = name, mate = mate, house = { size = 1, toy = { label = name .. "1" } },
+      toys = { { label = name .. "2" }, { label = name .. "3" } },
+    })
+  end
+  zoo:write(function()
+    zoo:delete(dog "zero")
+    dog("b", dog "a").toys:remove(1)
+  end)
+  local recording = zoo:record(path, { snapshot = true })
+  zoo:write(function() dog("c", zoo:objects("Dog")[1]) end)
+  local schema = zoo:schema()
+  schema.Dog.id, schema.Toy.embedded = "int primary", nil
+  zoo:define(schema, function(m)
+    m.new:delete(m:objects("Dog"):where("name == 'c'")[1])
+    m:each("Dog", function(old, new) new.id = #old.name * 100 + old.name:byte() end)
+  end)
+  zoo:write(function()
+    zoo:objects("Toy")[1].label = "new"
+    zoo:object("Dog", 198).name = "other"
+  end)
+  schema.Dog.id, schema.Dog.code, schema.Toy.code = nil, "string primary", "int primary"
+  zoo:define(schema, function(m)
+    m:each("Dog", function(old, new) new.code = "d" .. old.id end)
+    local count = 0
+    m:each("Toy", function(_, new)
+      count = count + 1
+      new.code = count
+    end)
+  end)
+  zoo:write(function() zoo:object("Dog", "d197").house.toy.label = "last" end)
+  recording:stop()
+  local copy = moonpool.open { in_memory = unique "copy" }
+  moonpool.replay(path, copy)
+  equal(moonpool.schema_text(copy), moonpool.schema_text(zoo))
+  equal(#copy:objects "Toy", #zoo:objects "Toy")
+  for d in zoo:objects("Dog"):each() do
+    local other = copy:object("Dog", d.code)
+    local mate = other.mate and other.mate.code
+    assert(other.name == d.name and mate == (d.mate and d.mate.code) and #other.toys == #d.toys)
+    assert(other.house.toy.label == d.house.toy.label and other.house.toy.code == d.house.toy.code)
+    for i, toy in ipairs(d.toys) do assert(other.toys[i].label == toy.label and other.toys[i].code == toy.code) end
+  end
+end)
+
+except { confined = "io is not available" }
+
+scenario("the rows of a class named schema are read with dofile", function()
+  local zoo = moonpool.open { in_memory = unique "zoo", schema = { schema = { name = "string" } } }
+  zoo:write(function() zoo:create("schema", { name = "x" }) end)
+  local path = folder .. "/zoo.lua"
+  zoo:export(path)
+  local data = dofile(path)
+  assert(data.schema.schema.name == "string" and data["class schema"][1].name == "x")
+  zoo:objects("schema"):export(path)
+  equal(dofile(path)["class schema"][1].name, "x")
+  local copy = moonpool.open { in_memory = unique "copy", schema = { schema = { name = "string" } } }
+  copy:import(path)
+  equal(copy:objects("schema")[1].name, "x")
+end)
+
+except { confined = "io is not available" }
+
 scenario("a fault in a recording is reported with its line", function()
   local path = folder .. "/recording"
   local function replay(text)

@@ -18,7 +18,7 @@ import Transfer
         let world = try TransferWorld()
         try world.store.define([
             ClassSchema("Part", [], isEmbedded: true), ClassSchema("Nothing", []),
-            ClassSchema("_ENV", []),
+            ClassSchema("_ENV", []), ClassSchema("schema", []),
             ClassSchema(
                 "T",
                 [
@@ -39,17 +39,19 @@ import Transfer
             }
             try world.store.create("Nothing", .dictionary([:]))
             try world.store.create("_ENV", .dictionary([:]))
+            try world.store.create("schema", .dictionary([:]))
         }
         for name in ["a.lua", "a.jsonl", "a.json", "a.sqlite"] {
             let format = try TransferFormat(path: name)
             _ = try Exporter(.store(world.store), as: format).write(to: world.path(name))
             let copy = try TransferWorld()
-            #expect(try Importer(into: copy.store).read(world.path(name), as: format).created == 6)
+            #expect(try Importer(into: copy.store).read(world.path(name), as: format).created == 7)
             #expect(try copy.values("T", "x") == values, "\(name)")
             #expect(try copy.values("T", "map") == world.values("T", "map"))
             #expect(try copy.values("T", "part").allSatisfy { $0 != .null })
             #expect(try copy.store.objects("Nothing").count() == 1)
             #expect(try copy.store.objects("_ENV").count() == 1)
+            #expect(try copy.store.objects("schema").count() == 1)
         }
     }
 

@@ -88,7 +88,7 @@ package final class LuaDataReader: RowReader {
             try values.skipSpace()
             let name = try values.string()
             try values.expect(0x5D, "]")
-            return try row(name)
+            return try row(LuaDataText.className(name))
         case "schema": return try row("$schema")
         default:
             guard LuaWords.isName(word) else { throw program() }
@@ -143,7 +143,7 @@ package final class LuaDataReader: RowReader {
         if name == "schema" { return try value(in: "$schema") }
         guard try bytes.peek() == 0x7B else { throw refusal("a list of rows for '\(name)'") }
         bytes.advance()
-        section = name
+        section = LuaDataText.className(name)
         state = .list(isFirst: true)
         return false
     }
@@ -187,6 +187,16 @@ package enum LuaDataText {
         -- In Lua, dofile(FILE) returns { schema = { … }, Class = { row, … }, … }.
 
         """ + "local" + String(decoding: afterLocal, as: UTF8.self)
+
+    /// The name of the rows of a class in the returned table, where `schema` is the schema.
+    package static func rowsName(_ className: String) -> String {
+        className == "schema" ? "class schema" : className
+    }
+
+    /// Returns the class with this name of its rows.
+    static func className(_ rowsName: String) -> String {
+        rowsName == "class schema" ? "schema" : rowsName
+    }
 
     /// The end of a file.
     package static let tail = "return data\n"

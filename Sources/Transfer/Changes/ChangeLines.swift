@@ -16,7 +16,9 @@ import ObjectStore
 /// determine the order of the rows. Values are as ``RowEncoder`` writes them: links are keys, embedded objects are
 /// inside their owner. A step is one commit, or several that the observer received together: `since` is the version
 /// before the step. If the schema has changed, a line `{"version":…,"change":"schema","schema":{…}}` comes first, with
-/// the new names of renamed classes and properties in `renames`. A stream with a snapshot has `"snapshot":true` in its
+/// the new names of renamed classes and properties in `renames`, and in `reinserted` the classes that are no longer
+/// embedded, whose objects are then inserted again. If an existing object gets a primary key, its modification has its
+/// `number` too. A stream with a snapshot has `"snapshot":true` in its
 /// first line; its first step inserts all objects of that version, and its commit line has no `since`. The format only
 /// grows: readers ignore unknown members.
 package struct ChangeLines {
@@ -79,6 +81,12 @@ package struct ChangeLines {
             begin("schema", newer.version)
             try schema(newer)
             renames(older.schema.renames(in: newer.schema))
+            if !step.reinserted.isEmpty {
+                json.key("reinserted")
+                json.beginArray()
+                for name in step.reinserted { json.string(name) }
+                json.endArray()
+            }
             endLine()
         }
         for entry in step.classes {
@@ -101,13 +109,13 @@ package struct ChangeLines {
         for entry in step.classes {
             for (object, properties) in entry.modified {
                 let known = older.schema.find(table: object.table)
-                // A migration can change the primary key of an object, which had the previous one.
-                let hadKey =
-                    properties.first(where: \.isPrimary)
-                    .flatMap { known?.property(in: $0.column) }?.isPrimary == true
+                // A migration can change the primary key of an object, which had the previous one, or none.
+                let key = properties.first(where: \.isPrimary)
+                let hadKey = key.flatMap { known?.property(in: $0.column) }?.isPrimary == true
                 try begin(
                     "modified", object, in: entry.classSchema, from: hadKey ? older : newer,
                     newer.version)
+                if key != nil, !hadKey { json.member("number", object.key.rawValue) }
                 try members("values", properties, of: object, in: entry.classSchema, newer)
                 // A new property has no previous value.
                 if hasOldValues, let known {
@@ -213,18 +221,63 @@ package struct ChangedObjects {
     let older: StoreView
     let newer: StoreView
     let changesSchema: Bool
+    /// The classes that are no longer embedded.
+    ///
+    /// All their objects count as inserted, because the step before has no line for them, and all objects that link to
+    /// them as modified.
+    let reinserted: [String]
     let classes: [ClassChanges]
 
     /// The changes of a store.
     package init(_ change: VersionChange) throws {
-        older = change.older
-        newer = change.newer
+        (older, newer) = (change.older, change.newer)
         changesSchema = change.changesSchema
-        classes = try change.classes.map { entry in
-            ClassChanges(
-                classSchema: entry.classSchema, deleted: AnySequence(entry.deleted),
-                inserted: AnySequence(entry.inserted),
-                modified: AnySequence(entry.modified.lazy.map { ($0.object, $0.properties) }))
+        let before = older.schema
+        let freed = newer.schema.classes.filter {
+            !$0.isEmbedded && before.find(table: $0.table)?.isEmbedded == true
+        }
+        reinserted = freed.map(\.name)
+        let tables = Set(freed.map(\.table))
+        let others = try change.classes.filter { !tables.contains($0.classSchema.table) }
+        classes =
+            try Self.reinserting(freed, newer)
+            + others.map { entry in
+                ClassChanges(
+                    classSchema: entry.classSchema, deleted: AnySequence(entry.deleted),
+                    inserted: AnySequence(entry.inserted),
+                    modified: AnySequence(entry.modified.lazy.map { ($0.object, $0.properties) }))
+            }
+    }
+
+    /// Returns the insertions of all objects of some classes, and the modifications of the objects that link to them.
+    private static func reinserting(
+        _ classes: [ClassSchema], _ view: StoreView
+    ) throws -> [ClassChanges] {
+        guard !classes.isEmpty else { return [] }
+        var linking = Set(classes.map(\.table))
+        func links(_ property: Property) -> Bool {
+            !property.isBacklinks
+                && view.schema.target(of: property).map { linking.contains($0.table) } == true
+        }
+        // The objects of an embedded class are values of their owners.
+        while let embedded = view.schema.classes.first(where: {
+            $0.isEmbedded && !linking.contains($0.table) && $0.properties.contains(where: links)
+        }) {
+            linking.insert(embedded.table)
+        }
+        return try view.schema.classes.filter { !$0.isEmbedded }.compactMap { classSchema in
+            let isInserted = classes.contains { $0 === classSchema }
+            let properties = classSchema.properties.filter(links)
+            guard isInserted || !properties.isEmpty else { return nil }
+            let objects = try Results(.frozen(view), all: classSchema).keys().lazy.map {
+                ObjectReference(table: classSchema.table, key: $0)
+            }
+            return ClassChanges(
+                classSchema: classSchema, deleted: AnySequence([]),
+                inserted: isInserted ? AnySequence(objects) : AnySequence([]),
+                modified: isInserted
+                    ? AnySequence([])
+                    : AnySequence(objects.map { (object: $0, properties: properties) }))
         }
     }
 
@@ -239,6 +292,7 @@ package struct ChangedObjects {
         older = before
         newer = view
         changesSchema = false
+        reinserted = []
         let modified = try change.modifiedObjects.enumerated().map { index, object in
             (
                 object: object,

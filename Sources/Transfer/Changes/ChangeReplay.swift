@@ -22,6 +22,10 @@ package final class ChangeReplay {
     private var unlinked: [UnlinkedRow] = []
     private var isInStep: Bool { changesInStep > 0 }
     private var hasHeader = false
+    /// The lines of the step that were read to find new primary keys.
+    private var linesAhead: [(number: Int, text: [UInt8])] = []
+    /// The classes of the step whose objects get new primary keys.
+    private var rekeyed: Set<String> = []
     /// The classes of the recording's schema, and those that its last change removed.
     private var classNames: (current: Set<String>, removed: Set<String>) = ([], [])
 
@@ -55,8 +59,15 @@ package final class ChangeReplay {
             while try lines.next() {
                 try located(lines.line, path) {
                     try lines.parse()
-                    try take(JSONNode(lines.tape), lines)
+                    try take(JSONNode(lines.tape), lines, lines.line) { lines.record }
                 }
+                for line in linesAhead {
+                    try located(line.number, path) {
+                        try JSONText.read(line.text, onto: lines.tape)
+                        try take(JSONNode(lines.tape), lines, line.number) { line.text }
+                    }
+                }
+                linesAhead = []
             }
             guard !isInStep else {
                 throw FormatError(
@@ -66,6 +77,7 @@ package final class ChangeReplay {
         } catch {
             changesInStep = 0
             unlinked = []
+            linesAhead = []
             if store.isInWrite { try store.cancelWrite() }
             throw error
         }
@@ -85,7 +97,9 @@ package final class ChangeReplay {
 
     // MARK: - Lines
 
-    private func take(_ node: JSONNode, _ lines: JSONLineReader) throws {
+    private func take(
+        _ node: JSONNode, _ lines: JSONLineReader, _ number: Int, _ text: () -> [UInt8]
+    ) throws {
         let members = try Self.members(node)
         if let format = members["$changes"] {
             guard format.int == ChangeLines.format else {
@@ -94,7 +108,7 @@ package final class ChangeReplay {
                         + "\(ChangeLines.format)")
             }
             hasHeader = true
-            return try define(members, adding: true)
+            return try define(members, nil)
         }
         guard hasHeader else {
             throw FormatError(
@@ -105,11 +119,12 @@ package final class ChangeReplay {
         switch change {
         case "schema":
             guard !isInStep else { throw FormatError("the schema changes inside a step") }
-            return try define(members, adding: false)
+            return try define(members, lines)
         case "commit":
             try checkCount(members["count"])
             if isInStep { try commit() }
             changesInStep = 0
+            rekeyed = []
             return
         case "deleted", "inserted", "modified": break
         default:
@@ -123,13 +138,13 @@ package final class ChangeReplay {
             changesInStep += 1
         }
         let className = try Self.text("class", members)
-        // A removed class was deleted with its objects.
-        if change == "deleted", classNames.removed.contains(className) { return }
+        // Objects of a removed class, and those that get no new primary key, were deleted with the change of the schema.
+        if change == "deleted", classNames.removed.union(rekeyed).contains(className) { return }
         let classSchema = try store.view.schema.require(className)
         importer.links.startRow()
-        let decoder = JSONRowDecoder(importer, RowLocation(table: nil, line: lines.line))
+        let decoder = JSONRowDecoder(importer, RowLocation(table: nil, line: number))
         if change == "inserted" {
-            try insert(members, in: classSchema, with: decoder, from: lines)
+            try insert(members, in: classSchema, with: decoder, number, text)
         } else {
             try apply(change, members, in: classSchema, with: decoder)
         }
@@ -161,7 +176,7 @@ package final class ChangeReplay {
 
     private func insert(
         _ members: [String: JSONNode], in classSchema: ClassSchema, with decoder: JSONRowDecoder,
-        from lines: JSONLineReader
+        _ line: Int, _ text: () -> [UInt8]
     ) throws {
         guard let key = members["key"] else { throw FormatError("the line has no \"key\"") }
         var row = DecodedRow(classSchema)
@@ -185,8 +200,7 @@ package final class ChangeReplay {
         unlinked.append(
             UnlinkedRow(
                 object: try find(key, in: classSchema, with: decoder), positions: missing,
-                line: lines.line,
-                text: lines.record))
+                line: line, text: text()))
     }
 
     /// Sets the links of inserted objects to objects whose lines came later.
@@ -259,23 +273,88 @@ package final class ChangeReplay {
 
     /// Applies a schema.
     ///
-    /// The initial schema of the recording only adds to the store's schema; later changes are applied completely.
-    private func define(_ members: [String: JSONNode], adding isAdding: Bool) throws {
+    /// The initial schema of the recording, without `lines`, only adds to the store's schema; later changes are applied
+    /// completely.
+    private func define(_ members: [String: JSONNode], _ lines: JSONLineReader?) throws {
         guard let schema = members["schema"] else { return }
         let classes = try SchemaJSON.read(schema.tape, schema.index)
         let renames = members["renames"]?.members.compactMapValues(\.string) ?? [:]
         let names = Set(classes.map(\.name))
         let removed = classNames.current.subtracting(names).subtracting(renames.keys)
-        if isAdding {
+        guard let lines else {
             try store.define(classes)
-        } else if renames.isEmpty, removed.isEmpty {
+            classNames = (names, removed)
+            return
+        }
+        var reinserted: [String] = []
+        members["reinserted"]?.forEachElement { reinserted += $0.string.map { [$0] } ?? [] }
+        rekeyed = Set(classes.filter { getsKey($0, renames) }.map(\.name))
+            .subtracting(reinserted)
+        if !rekeyed.isEmpty { try readAhead(lines) }
+        if renames.isEmpty, removed.isEmpty, reinserted.isEmpty, rekeyed.isEmpty {
             try store.redefine(classes)
         } else {
-            try store.redefine(classes) { [self] in
-                try change($0, renaming: renames, removing: removed)
+            try store.redefine(classes) { [self] migration in
+                try change(migration, renaming: renames, removing: removed)
+                for name in reinserted { try deleteAll(name) }
+                for line in linesAhead { try setKey(of: line) }
             }
         }
         classNames = (names, removed)
+    }
+
+    /// Returns whether the existing objects of a class get another primary key.
+    private func getsKey(_ new: ClassSchema, _ renames: [String: String]) -> Bool {
+        let oldName = renames.first { $0.value == new.name && !$0.key.contains(".") }?.key
+        guard let key = new.primaryKey?.name,
+            let old = store.view.schema.find(oldName ?? new.name)
+        else { return false }
+        let oldKey = old.primaryKey?.name
+        return oldKey.map { renames["\(old.name).\($0)"] ?? $0 } != key
+    }
+
+    /// Reads the other lines of the step.
+    private func readAhead(_ lines: JSONLineReader) throws {
+        while try lines.next() {
+            linesAhead.append((lines.line, lines.record))
+            // A line that is not valid is an error when it is replayed.
+            guard (try? lines.parse()) != nil, JSONNode(lines.tape).kind == .object,
+                JSONNode(lines.tape).members["change"]?.string != "commit"
+            else { return }
+        }
+    }
+
+    /// Sets the new primary key of a line's object, or deletes the object, while the schema is changed.
+    private func setKey(of line: (number: Int, text: [UInt8])) throws {
+        let tape = JSONTape()
+        guard (try? JSONText.read(line.text, onto: tape)) != nil, JSONNode(tape).kind == .object
+        else { return }
+        let members = JSONNode(tape).members
+        guard let name = members["class"]?.string, rekeyed.contains(name),
+            let classSchema = store.view.schema.find(name), let key = classSchema.primaryKey
+        else { return }
+        let decoder = JSONRowDecoder(importer, RowLocation(table: nil, line: line.number))
+        if members["change"]?.string == "deleted" {
+            guard let number = members["key"]?.only("$key")?.int,
+                let found = try importer.links.known(number, classSchema)
+            else { return }
+            return try store.delete([found.key], of: classSchema, keepingOwned: true)
+        }
+        guard let number = members["number"]?.int, let value = members["values"]?.members[key.name],
+            members["change"]?.string == "modified",
+            let found = try importer.links.known(number, classSchema)
+        else { return }
+        try store.object(found)?.set(key.name, decoder.value(value, key, classSchema))
+    }
+
+    /// Deletes all objects of a class.
+    ///
+    /// The recording contains each deletion of an owned object.
+    private func deleteAll(_ className: String) throws {
+        guard let classSchema = store.view.schema.find(className), !classSchema.isEmbedded
+        else { return }
+        let all = Results(.store(store), all: classSchema)
+        try store.delete(all.keys().array, of: classSchema, keepingOwned: true)
     }
 
     private func change(
@@ -290,11 +369,7 @@ package final class ChangeReplay {
             }
         }
         for name in removed.sorted() {
-            // The recording contains each deletion of an owned object.
-            if let classSchema = store.view.schema.find(name), !classSchema.isEmbedded {
-                let all = Results(.store(store), all: classSchema)
-                try store.delete(all.keys().array, of: classSchema, keepingOwned: true)
-            }
+            try deleteAll(name)
             try migration.deleteClass(name)
         }
     }

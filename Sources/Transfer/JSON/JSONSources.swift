@@ -141,7 +141,7 @@ struct JSONRows {
             return name + " "
         }
         var text = JSONWriter(.lua)
-        text.string(name)
+        text.string(LuaDataText.rowsName(name))
         return "_ENV[\(text.text)] "
     }
 }
