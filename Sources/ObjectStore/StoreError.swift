@@ -123,6 +123,11 @@ extension StoreError {
         return reader == .program ? program : script
     }
 
+    /// The message without the advice, for reports that are not about a call.
+    var cause: String {
+        if case .advice = detail { text } else { message }
+    }
+
     /// Returns the message in the words of a reader.
     package func message(for reader: Reader) -> String {
         switch (detail, reader) {

@@ -251,7 +251,7 @@ import Testing
         try write(
             "s:create('P', { code = 'a', id = 2 }) s:create('P', { code = 'b', id = 3 })", shop)
         try shop.migrate("undo").expectSuccess(
-            "not kept: 1 object of P: 'P' already has an object with code = ")
+            "not kept: 1 object of P: 'P' already has an object with code = \"a\"\n")
         #expect(try shop.value("#store:objects('P') .. store:object('P', 'b').id") == "23")
         try Tool.run(["check", shop.store]).expectSuccess()
     }

@@ -236,7 +236,7 @@ private final class LaterWriting {
         } catch let error as StoreError
             where [.duplicateKey, .missingValue, .typeMismatch].contains(error.code)
         {
-            lose(earlier.name, .refused(error.message(for: .script)))
+            lose(earlier.name, .refused(error.cause))
         }
     }
 
@@ -290,7 +290,7 @@ private final class LaterWriting {
         } catch let error as StoreError
             where [.duplicateKey, .typeMismatch, .invalidObject].contains(error.code)
         {
-            lose("\(classSchema.name).\(property.name)", .refused(error.message(for: .script)))
+            lose("\(classSchema.name).\(property.name)", .refused(error.cause))
         }
     }
 
