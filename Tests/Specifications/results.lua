@@ -312,3 +312,98 @@ scenario("results in a write agree with all objects after each change of their o
   end
   s:close()
 end)
+
+scenario("results in a write agree with a new query after each creation, deletion and update", function()
+  local s = moonpool.open { in_memory = unique "live" }
+  s:define {
+    Dog = {
+      id = "int primary", age = "int?", name = { type = "string", indexed = true }, mate = "Dog", note = "mixed",
+      owner = "Person", mates = "backlinks Dog.mate",
+    },
+    Person = { age = "int", dogs = "backlinks Dog.owner", pets = "Dog[]" },
+  }
+  local seed, id = 11, 0
+  local function random(n) seed = seed * 1103515245 + 12345 & 0x7fffffff return (seed >> 8) % n + 1 end
+  local function values(more)
+    id = id + 1
+    local all = { id = id, age = random(8) > 1 and random(6) or nil, name = "n" .. random(9) }
+    for key, value in pairs(more or {}) do all[key] = value end
+    return all
+  end
+  local function any(class)
+    local all = s:objects(class)
+    return all[random(#all)]
+  end
+  local changes = {
+    function() s:create("Dog", values()) end, function() s:create("Dog", values()) end,
+    function() s:create("Dog", values { mate = any "Dog" }) end,
+    function() s:create("Dog", values { owner = any "Person", note = any "Dog" }) end,
+    function() s:create("Dog", values { owner = { age = random(9) } }) end,
+    function() s:create("Dog", values { id = any("Dog").id }, "modified") end,
+    function() s:create("Person", { age = random(9) }) end,
+    function() s:delete(any "Dog") end, function() s:delete(any "Dog") end,
+    function() if #s:objects "Person" > 3 then s:delete(any "Person") end end,
+    function() any("Dog"):update { age = random(6), name = "n" .. random(9) } end,
+    function() any("Dog"):update { age = random(6), mate = any "Dog" } end,
+    function() any("Dog"):update { note = { a = random(5) } } end,
+    function() any("Person").pets:append(any "Dog") end, function() any("Person"):update { age = random(9) } end,
+    function() any("Dog").age = random(6) end,
+    function() s:objects("Dog"):where("age == 2 and name == 'n2'"):update { age = 3 } end,
+  }
+  local queries = {
+    { "Dog", "age > 3" }, { "Dog", "age == nil", "name" }, { "Dog", "name == 'n4'", "age" }, { "Dog", "truepredicate" },
+    { "Dog", "truepredicate", "age" }, { "Dog", "mate.age > 3", "name" }, { "Dog", "mates.@count > 0" },
+    { "Dog", "note.a > 2" }, { "Person", "any dogs.age > 3" }, { "Person", "dogs.@count > 1", "age" },
+    { "Person", "pets.@count > 0" }, { "Person", "age > 4", "age" }, { "Dog", "note.age > 2", "id" },
+  }
+  local function fresh(query)
+    local all = s:objects(query[1]):where(query[2])
+    return query[3] and all:sorted(query[3]) or all
+  end
+  local checks = {
+    function(kept, new) equal(#kept, #new) end, function(kept, new) assert(kept:first() == new:first()) end,
+    function(kept, new) assert(kept:last() == new:last()) end, function(kept, new) assert(kept[1] == new[1]) end,
+    function(kept, new)
+      equal(#kept, #new)
+      for i = 1, #new, random(3) do assert(kept[i] == new[i]) end
+    end,
+  }
+  s:write(function()
+    for _ = 1, 4 do s:create("Person", { age = random(9) }) end
+    for _ = 1, 300 do s:create("Dog", values()) end
+    for _, query in ipairs(queries) do
+      query.kept = {}
+      for i = 1, #checks do query.kept[i] = fresh(query) end
+    end
+    local pets = any("Person").pets:where "age > 1"
+    for step = 1, 700 do
+      local one, check = queries[step // 10 % #queries + 1], step // 50 % #checks + 1
+      changes[random(#changes)]()
+      checks[check](one.kept[check], fresh(one))
+      if random(3) == 1 then
+        local other = queries[random(#queries)]
+        checks[#checks](other.kept[#checks], fresh(other))
+      end
+      if pets:count() > 0 then assert(pets:first().age > 1) end
+      if step % 90 == 0 then
+        pcall(s.savepoint, s, function()
+          for _ = 1, 5 do
+            changes[random(#changes)]()
+            checks[check](one.kept[check], fresh(one))
+          end
+          error "back"
+        end)
+        checks[check](one.kept[check], fresh(one))
+      end
+      if #s:objects "Dog" < 50 then for _ = 1, 300 do s:create("Dog", values()) end end
+    end
+  end)
+  for _, query in ipairs(queries) do
+    for _, kept in ipairs(query.kept) do checks[#checks](kept, fresh(query)) end
+  end
+  local sorted = s:objects("Dog"):where("age > 0"):sorted "age"
+  s:write(function() while sorted:first() do s:delete(sorted:first()) end end)
+  equal(#sorted, 0)
+  equal(#s:objects("Dog"):where "age > 0", 0)
+  s:close()
+end)

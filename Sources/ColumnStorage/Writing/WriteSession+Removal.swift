@@ -148,26 +148,31 @@ struct RowRemoval {
         self.others = others
     }
 
-    /// Removes a row, which must exist.
-    func remove(_ key: ObjectKey) throws(StorageError) {
+    /// Removes a row, which must exist; returns whether rows had links to it.
+    @discardableResult  // because the removal of many rows counts as a change of other rows
+    func remove(_ key: ObjectKey) throws(StorageError) -> Bool {
         let (cluster, row) = session.position(of: key)
-        for source in sources { try unlink(key, from: source) }
-        if hasMixedColumns { try session.unlinkMixed(overlay.id, key) }
+        var wasLinked = false
+        for source in sources where try unlink(key, from: source) { wasLinked = true }
+        if hasMixedColumns, try session.unlinkMixed(overlay.id, key) { wasLinked = true }
         for index in reader.rowIndexes {
             try index.willDelete(key, reader, in: session.transaction.handle)
         }
         try clear(key, cluster, row)
         overlay.unpackedLeaf(0, cluster).removePresence(row)
         reader.state.pointee.count -= 1
+        return wasLinked
     }
 
     /// Removes the links to a row: single links and values of maps become null, and lists and sets lose the row.
+    ///
+    /// Returns whether there were any.
     private func unlink(
         _ key: ObjectKey, from source: Source
-    ) throws(StorageError) {
+    ) throws(StorageError) -> Bool {
         let column = source.column
         let owners = try source.index.keys(equalTo: key.rawValue, in: session.transaction.handle)
-        if owners.isEmpty { return }
+        if owners.isEmpty { return false }
         let rows = session.overlay(source.table).reader
         var rest = owners[...]
         while let owner = rest.first {
@@ -185,6 +190,7 @@ struct RowRemoval {
                 try session.list(source.table, column.id, owner).removeAll(key, number: number)
             }
         }
+        return true
     }
 
     /// Returns whether a collection has data outside of its row.
@@ -215,13 +221,14 @@ struct RowRemoval {
 }
 
 extension WriteSession {
-    /// Removes a row.
+    /// Removes a row, and returns whether rows had links to it.
     ///
     /// Its key is not reused.
-    package func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
+    @discardableResult  // because a deletion with other changes does not need to know
+    package func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) -> Bool {
         let isPresent = try overlay(table).reader.isPresent(key)
         precondition(isPresent, "the row does not exist")
-        try changing { () throws(StorageError) in
+        return try changing { () throws(StorageError) in
             try RowRemoval(self, table, count: 1).remove(key)
         }
     }

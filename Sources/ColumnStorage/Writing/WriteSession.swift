@@ -273,9 +273,11 @@ package final class WriteSession {
     }
 
     /// Runs a change of several parts; after an error the write has failed, because some parts may be done.
-    func changing(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+    func changing<Result>(
+        _ body: () throws(StorageError) -> Result
+    ) throws(StorageError) -> Result {
         do throws(StorageError) {
-            try body()
+            return try body()
         } catch {
             fail(error)
             throw error

@@ -477,7 +477,7 @@ struct RecentMixedValue {
     fileprivate func isCurrent(_ location: NestedCollection.Location, in view: StoreView) -> Bool {
         let root = location.root
         return owner == root.owner.reference && column == root.property.column && step == root.step
-            && view.isCurrent(stamp) { $0 == column && $1 == owner.table }
+            && view.isCurrent(stamp) { $0 ?? column == column && $1 == owner.table }
     }
 }
 

@@ -86,7 +86,7 @@ struct ObjectCreation {
         if writer.usesStoreSchema, mode == .error || classSchema.primaryKeyPosition != nil,
             let key = try writer.inserter(of: classSchema).create(given)
         {
-            writer.store.view.noteChange()
+            writer.store.view.noteChange(of: key, in: classSchema.table)
             writer.store.operation?.didCreate(
                 ObjectReference(table: classSchema.table, key: key))
             return key

@@ -295,8 +295,8 @@ package final class ObjectInserter {
             scheduler.isOnThread
         {
             try ReadOnlySection.check()
-            view.noteChange()
             if let key = try finish() {
+                view.noteChange(of: key, in: classSchema.table)
                 writer.beginRow()
                 return key
             }

@@ -161,7 +161,9 @@ package struct ObjectWriter {
     func delete(_ key: ObjectKey, in classSchema: ClassSchema) throws {
         try checkPresent(key, in: classSchema)
         guard store.fileSchema.owns(from: classSchema.table) else {
-            return try StoreError.wrapping(session.delete(classSchema.table, key))
+            let wasLinked = try StoreError.wrapping(session.delete(classSchema.table, key))
+            if wasLinked { return store.view.noteChange() }
+            return store.view.noteChange(of: key, in: classSchema.table)
         }
         try deleteTree(ObjectReference(table: classSchema.table, key: key))
     }

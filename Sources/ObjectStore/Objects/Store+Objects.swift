@@ -10,7 +10,7 @@ extension Store {
     public func create(
         _ className: String, _ values: Value = .dictionary([:]), mode: UpdateMode = .error
     ) throws -> LiveObject {
-        let writer = try writer(changing: "'\(className)'")
+        let writer = try writerOfOne(changing: "'\(className)'")
         let classSchema = try view.schema.require(className)
         try checkTopLevel(classSchema)
         let key = try ObjectCreation(writer, mode: mode).create(classSchema, values)
@@ -27,7 +27,7 @@ extension Store {
         _ classSchema: ClassSchema, positional values: [Value?], mode: UpdateMode = .error,
         nestedMode: UpdateMode? = nil
     ) throws -> ObjectKey {
-        let writer = try writer(changing: "'\(classSchema.name)'")
+        let writer = try writerOfOne(changing: "'\(classSchema.name)'")
         try checkTopLevel(classSchema)
         guard view.schema.find(table: classSchema.table) === classSchema else {
             throw StoreError(
@@ -56,14 +56,15 @@ extension Store {
         _ object: LiveObject, _ values: ValueMap, mode: UpdateMode = .all
     ) throws {
         try update(
-            object, values, mode: mode, with: writer(changing: "'\(object.classSchema.name)'"))
+            object, values, mode: mode,
+            with: writerOfOne(changing: "'\(object.classSchema.name)'"))
     }
 
     /// Sets the properties whose values are not identical; maps lose their other entries.
     ///
     /// Throws the errors of ``LiveObject/set(_:_:)``.
     package func replace(_ object: LiveObject, with values: ValueMap) throws {
-        var writer = try writer(changing: "'\(object.classSchema.name)'")
+        var writer = try writerOfOne(changing: "'\(object.classSchema.name)'")
         writer.isExact = true
         try update(object, values, mode: .modified, with: writer)
     }
@@ -74,10 +75,18 @@ extension Store {
         try checkOwn(object)
         let classSchema = view.schema.find(table: object.classSchema.table) ?? object.classSchema
         var given = [Value?](repeating: nil, count: classSchema.properties.count)
+        var hasLinks = false
         for (name, value) in values {
             let property = try classSchema.requireProperty(name)
             try writer.checkAssignable(property, classSchema)
             if let position = classSchema.position(of: name) { given[position] = value }
+            if property.type == .object { hasLinks = true }
+        }
+        // The values of links may create or change other objects.
+        if hasLinks {
+            view.noteChange()
+        } else {
+            view.noteChange(of: object.key, in: classSchema.table)
         }
         try ObjectCreation(writer, mode: mode).update(object.key, classSchema, given)
     }
@@ -89,7 +98,7 @@ extension Store {
     ///
     /// Throws `not_in_write`, `invalid_object` for an object that was deleted or belongs to another store.
     public func delete(_ object: LiveObject) throws {
-        let writer = try writer(changing: "'\(object.classSchema.name)'")
+        let writer = try writerOfOne(changing: "'\(object.classSchema.name)'")
         try checkOwn(object)
         try writer.delete(object.key, in: object.classSchema)
     }

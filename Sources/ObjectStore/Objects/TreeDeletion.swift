@@ -38,7 +38,8 @@ struct TreeDeletion {
         if !keepsOwned { try keepUsed(from: rootCount) }
         // An owner is deleted before its objects, so its links need not be searched for them.
         for reference in found where !kept.contains(reference) {
-            try StoreError.wrapping(writer.session.delete(reference.table, reference.key))
+            _ = try StoreError.wrapping(
+                writer.session.delete(reference.table, reference.key))
         }
     }
 

@@ -28,12 +28,12 @@ package struct Query: Sendable {
         /// once for each of its links.
         case backlinks(TableID, ColumnID, ObjectKey)
 
-        /// Returns whether the objects depend on a property.
-        func reads(_ column: ColumnID, of table: TableID) -> Bool {
+        /// Returns whether the objects depend on a property or, with nil, on which objects of a class exist.
+        func reads(_ column: ColumnID?, of table: TableID) -> Bool {
             switch self {
-            case .table: false
-            case .list(table, column, _), .backlinks(table, column, _): true
-            case .list, .backlinks: false
+            case .table(let own): column == nil && own == table
+            case .list(let source, let own, _), .backlinks(let source, let own, _):
+                source == table && column ?? own == own
             }
         }
     }

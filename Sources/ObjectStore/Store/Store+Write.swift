@@ -170,9 +170,16 @@ extension Store {
     /// `what` names the changed object or property in errors. Throws `not_in_write`, `closed`, `wrong_thread`, and the
     /// error that made the write fail.
     package func writer(changing what: @autoclosure () -> String) throws -> ObjectWriter {
-        let session = try requireWorkingWrite(what())
+        let writer = try writerOfOne(changing: what())
         view.noteChange()
-        return ObjectWriter(self, session)
+        return writer
+    }
+
+    /// Returns a writer for a change that is recorded where it happens, because it may be of one object only.
+    ///
+    /// Throws the same errors.
+    func writerOfOne(changing what: @autoclosure () -> String) throws -> ObjectWriter {
+        ObjectWriter(self, try requireWorkingWrite(what()))
     }
 
     /// Returns a writer for changing a property of one object; results that do not read the property stay current.

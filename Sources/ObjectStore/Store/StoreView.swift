@@ -24,14 +24,20 @@ package final class StoreView {
     /// The number of changes inside write transactions; 0 for a frozen view.
     package var generation: UInt64 { changeCount }
     private var changeCount: UInt64 = 0
-    /// The number of the last change that was not only of one property.
+    /// The number of the last change that may have been of several objects.
     private var lastOtherChange: UInt64 = 0
     /// The properties that have changed since then.
-    private var propertyChanges: [PropertyChanges] = []
+    private var propertyChanges: [ObjectChanges] = []
+    /// The creations, deletions and changes of whole objects of one class since then, if there were any.
+    private var objectChanges = ObjectChanges(
+        column: nil, table: TableID(rawValue: 0), last: 0, row: ObjectKey(rawValue: 0), lastOther: 0
+    )
 
-    /// The changes of one property since the last change that was not only of one property.
-    private struct PropertyChanges {
-        let column: ColumnID
+    /// The changes of one property, or of whole objects of one class, since the last change that may have been of several
+    /// objects.
+    private struct ObjectChanges {
+        /// The property; nil for whole objects.
+        let column: ColumnID?
         let table: TableID
         /// The number of the last change.
         var last: UInt64
@@ -92,7 +98,7 @@ package final class StoreView {
             propertyChanges[known].add(changeCount, of: row)
         } else if propertyChanges.count < Self.mostPropertyChanges {
             propertyChanges.append(
-                PropertyChanges(
+                ObjectChanges(
                     column: column, table: table, last: changeCount, row: row,
                     lastOther: lastOtherChange))
         } else {
@@ -100,31 +106,46 @@ package final class StoreView {
         }
     }
 
+    /// Records that one object was created, deleted or changed inside a write transaction, and no other object.
+    func noteChange(of row: ObjectKey, in table: TableID) {
+        assert(!isFrozen, "a frozen view does not change")
+        if objectChanges.last > lastOtherChange {
+            guard objectChanges.table == table else { return noteChange() }
+            changeCount &+= 1
+            objectChanges.add(changeCount, of: row)
+        } else {
+            changeCount &+= 1
+            objectChanges = ObjectChanges(
+                column: nil, table: table, last: changeCount, row: row, lastOther: lastOtherChange)
+        }
+    }
+
     /// The list is searched at each change.
     private static let mostPropertyChanges = 8
 
-    /// Returns whether what was read at a stamp is the same now, if it depends on the objects that exist and on some
-    /// properties.
-    func isCurrent(_ stamp: ViewStamp, reading reads: (ColumnID, TableID) -> Bool) -> Bool {
+    /// Returns whether what was read at a stamp is the same now; `reads` returns whether it depends on a property or, with
+    /// nil, on anything else of the objects of a class.
+    func isCurrent(_ stamp: ViewStamp, reading reads: (ColumnID?, TableID) -> Bool) -> Bool {
         assert(
             propertyChanges.allSatisfy { $0.last > lastOtherChange },
             "the listed properties have changed since the last other change")
         guard stamp.version == version else { return false }
         if stamp.generation == changeCount { return true }
         guard stamp.generation >= lastOtherChange else { return false }
-        return propertyChanges.allSatisfy {
-            $0.last <= stamp.generation || !reads($0.column, $0.table)
+        func isRead(_ change: ObjectChanges) -> Bool {
+            change.last > stamp.generation && reads(change.column, change.table)
         }
+        return !isRead(objectChanges) && !propertyChanges.contains(where: isRead)
     }
 
-    /// Returns the only object whose properties have changed since a stamp, among those that `reads` selects; nil if
-    /// there may be others, or none.
+    /// Returns the only object that was created, deleted or changed since a stamp, as far as `reads` selects the changes;
+    /// nil if there may be others, or none.
     func onlyChange(
-        since stamp: ViewStamp, in table: TableID, reading reads: (ColumnID, TableID) -> Bool
+        since stamp: ViewStamp, in table: TableID, reading reads: (ColumnID?, TableID) -> Bool
     ) -> ObjectKey? {
         guard stamp.version == version, stamp.generation >= lastOtherChange else { return nil }
         var row: ObjectKey?
-        for change in propertyChanges
+        for change in propertyChanges + [objectChanges]
         where change.last > stamp.generation && reads(change.column, change.table) {
             guard change.table == table, change.lastOther <= stamp.generation,
                 row == nil || row == change.row

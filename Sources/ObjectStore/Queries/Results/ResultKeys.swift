@@ -151,8 +151,9 @@ package struct ResultKeys: Sendable {
             let (cluster, offset) = Int(row.rawValue).quotientAndRemainder(
                 dividingBy: Cluster.rows)
             if isMember {
+                while clusters.count <= cluster { clusters.append(.zero) }
                 clusters[cluster].insert(offset)
-            } else {
+            } else if cluster < clusters.count {
                 clusters[cluster].remove(offset)
             }
             return ResultKeys(clusters: clusters)

@@ -3,8 +3,8 @@ import ColumnStorage
 /// The objects of a query, lazy and live.
 ///
 /// Results are computed on first use, and kept until the store's version changes or its open write transaction changes
-/// data that the query reads. After a change of one object's values, they are corrected if the query reads only such
-/// values. Counting does not list the keys. Results of a frozen view work in the same way and never change. Results are
+/// data that the query reads. After a change, creation or deletion of one object, they are corrected if the query reads
+/// only plain values of its class. Counting does not list the keys. Results of a frozen view work in the same way and never change. Results are
 /// confined to the store's thread.
 ///
 /// Every member that reads throws `closed` and `wrong_thread`.
@@ -80,7 +80,8 @@ public final class Results {
             let rules = rules(view.schema)
         else { return nil }
         let keys = try StoreError.evaluating {
-            let isMember = try rules.membership(in: view)(row)
+            let isMember =
+                try view.table(query.table).isPresent(row) && rules.membership(in: view)(row)
             let order = try RowReader(view).order(rules.order)
             return try kept.keys.replacing(row, isMember: isMember) {
                 try order.precedes($0, row)
@@ -96,7 +97,8 @@ public final class Results {
     /// A loop then changes one object after the other, and correcting the keys costs less than running the query.
     private func keysOfLoop(in view: StoreView) throws -> ResultKeys? {
         if let keys = try knownKeys(in: view) { return keys }
-        guard let glance,
+        // All objects of a class are counted at no cost.
+        guard let glance, !query.steps.isEmpty,
             view.onlyChange(since: glance, in: query.table, reading: reads) != nil,
             rules(view.schema) != nil
         else { return nil }
@@ -115,8 +117,10 @@ public final class Results {
         view.isCurrent(stamp, reading: reads)
     }
 
-    private func reads(_ column: ColumnID, of table: TableID) -> Bool {
-        query.base.reads(column, of: table) || readGraph().contains(column, of: table)
+    private func reads(_ column: ColumnID?, of table: TableID) -> Bool {
+        if query.base.reads(column, of: table) { return true }
+        let graph = readGraph()
+        return column.map { graph.contains($0, of: table) } ?? graph.tables.contains(table)
     }
 
     private func readGraph() -> WatchGraph {
