@@ -176,16 +176,20 @@ struct MixedReader {
     /// Skips the next value.
     mutating func skip() -> Bool {
         guard let tag = tag() else { return false }
-        switch tag {
-        case .empty, .no, .yes: return true
-        case .float: return take(4) != nil
-        case .int, .date, .double: return take(8) != nil
-        case .objectID, .link, .cutLink: return take(12) != nil
-        case .fixed12: return take(13) != nil
-        case .decimal, .uuid: return take(16) != nil
-        case .fixed16: return take(17) != nil
-        case .string, .data, .key, .list, .map: return sized() != nil
-        }
+        let size: Int? =
+            switch tag {
+            case .empty, .no, .yes: 0
+            case .float: 4
+            case .int, .date, .double: 8
+            case .objectID, .link, .cutLink: 12
+            case .fixed12: 13
+            case .decimal, .uuid: 16
+            case .fixed16: 17
+            case .string, .data, .key, .list, .map: number(as: UInt32.self).map(Int.init)
+            }
+        guard let size, bytes.count - position >= size else { return false }
+        position += size
+        return true
     }
 
     /// The tag of the next token without reading it.
@@ -235,9 +239,14 @@ struct MixedReader {
     private mutating func number<Number: FixedWidthInteger & UnsignedInteger>(
         as type: Number.Type = Number.self
     ) -> Number? {
-        take(Number.bitWidth / 8).map { bytes in
-            bytes.reversed().reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) }
+        let size = Number.bitWidth / 8
+        guard bytes.count - position >= size else { return nil }
+        var result: Number = 0
+        for offset in stride(from: size - 1, through: 0, by: -1) {
+            result = result << 8 | Number(truncatingIfNeeded: bytes[position + offset])
         }
+        position += size
+        return result
     }
 }
 
