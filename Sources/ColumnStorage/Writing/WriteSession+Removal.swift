@@ -98,6 +98,9 @@ extension LongValueKey {
     }
 }
 
+/// A function that receives a row that loses a link, with its table and column.
+package typealias LinkObserver = (TableID, ColumnID, ObjectKey) -> Void
+
 /// Removes rows of one table.
 ///
 /// The affected indexes, lists, long values and columns of other rows are determined once for all rows.
@@ -107,6 +110,8 @@ struct RowRemoval {
     private let session: WriteSession
     private let overlay: TableOverlay
     private let reader: TableReader
+    /// Receives each row that loses a link, with its table and column.
+    private let didUnlink: LinkObserver?
     /// The columns that may have links to the rows.
     private let sources: [Source]
     private let hasMixedColumns: Bool
@@ -119,8 +124,11 @@ struct RowRemoval {
     private static let many = 8
 
     /// Prepares to remove about `count` rows.
-    init(_ session: WriteSession, _ table: TableID, count: Int) throws(StorageError) {
+    init(
+        _ session: WriteSession, _ table: TableID, count: Int, didUnlink: LinkObserver? = nil
+    ) throws(StorageError) {
         self.session = session
+        self.didUnlink = didUnlink
         overlay = session.overlay(table)
         reader = overlay.reader
         let handle = session.transaction.handle
@@ -148,31 +156,26 @@ struct RowRemoval {
         self.others = others
     }
 
-    /// Removes a row, which must exist; returns whether rows had links to it.
-    @discardableResult  // because the removal of many rows counts as a change of other rows
-    func remove(_ key: ObjectKey) throws(StorageError) -> Bool {
+    /// Removes a row, which must exist.
+    func remove(_ key: ObjectKey) throws(StorageError) {
         let (cluster, row) = session.position(of: key)
-        var wasLinked = false
-        for source in sources where try unlink(key, from: source) { wasLinked = true }
-        if hasMixedColumns, try session.unlinkMixed(overlay.id, key) { wasLinked = true }
+        for source in sources { try unlink(key, from: source) }
+        if hasMixedColumns { try session.unlinkMixed(overlay.id, key, didUnlink) }
         for index in reader.rowIndexes {
             try index.willDelete(key, reader, in: session.transaction.handle)
         }
         try clear(key, cluster, row)
         overlay.unpackedLeaf(0, cluster).removePresence(row)
         reader.state.pointee.count -= 1
-        return wasLinked
     }
 
     /// Removes the links to a row: single links and values of maps become null, and lists and sets lose the row.
-    ///
-    /// Returns whether there were any.
     private func unlink(
         _ key: ObjectKey, from source: Source
-    ) throws(StorageError) -> Bool {
+    ) throws(StorageError) {
         let column = source.column
         let owners = try source.index.keys(equalTo: key.rawValue, in: session.transaction.handle)
-        if owners.isEmpty { return false }
+        if owners.isEmpty { return }
         let rows = session.overlay(source.table).reader
         var rest = owners[...]
         while let owner = rest.first {
@@ -182,6 +185,7 @@ struct RowRemoval {
             guard owner.rawValue >= 0, owner.rawValue < rows.keyBound else {
                 throw rows.source.damaged("the index of links in table \(source.table.rawValue)")
             }
+            didUnlink?(source.table, column.id, owner)
             if column.kind == .link {
                 session.set(source.table, column.id, owner, link: nil)
             } else if column.collection == .map {
@@ -190,7 +194,6 @@ struct RowRemoval {
                 try session.list(source.table, column.id, owner).removeAll(key, number: number)
             }
         }
-        return true
     }
 
     /// Returns whether a collection has data outside of its row.
@@ -221,15 +224,16 @@ struct RowRemoval {
 }
 
 extension WriteSession {
-    /// Removes a row, and returns whether rows had links to it.
+    /// Removes a row; `didUnlink` receives each row that loses a link to it, with its table and column.
     ///
     /// Its key is not reused.
-    @discardableResult  // because a deletion with other changes does not need to know
-    package func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) -> Bool {
+    package func delete(
+        _ table: TableID, _ key: ObjectKey, didUnlink: LinkObserver? = nil
+    ) throws(StorageError) {
         let isPresent = try overlay(table).reader.isPresent(key)
         precondition(isPresent, "the row does not exist")
-        return try changing { () throws(StorageError) in
-            try RowRemoval(self, table, count: 1).remove(key)
+        try changing { () throws(StorageError) in
+            try RowRemoval(self, table, count: 1, didUnlink: didUnlink).remove(key)
         }
     }
 

@@ -226,17 +226,18 @@ extension WriteSession {
         return found
     }
 
-    /// Sets every link to a row in mixed values to nil, and returns whether there were any.
-    func unlinkMixed(_ table: TableID, _ key: ObjectKey) throws(StorageError) -> Bool {
+    /// Sets every link to a row in mixed values to nil.
+    func unlinkMixed(
+        _ table: TableID, _ key: ObjectKey, _ didUnlink: LinkObserver?
+    ) throws(StorageError) {
         let code = MixedLinks.code(table, key)
-        var wasLinked = false
         for (source, column) in mixedColumns() {
             let reader = overlay(source).reader
             var last: ObjectKey?
             for owner in try reader.holders(of: key, in: table, through: column.id)
             where owner != last {
                 last = owner
-                wasLinked = true
+                didUnlink?(source, column.id, owner)
                 if column.kind == .list {
                     try list(source, column.id, owner).cutLinks(code)
                     continue
@@ -249,7 +250,6 @@ extension WriteSession {
                 }
             }
         }
-        return wasLinked
     }
 }
 

@@ -273,11 +273,9 @@ package final class WriteSession {
     }
 
     /// Runs a change of several parts; after an error the write has failed, because some parts may be done.
-    func changing<Result>(
-        _ body: () throws(StorageError) -> Result
-    ) throws(StorageError) -> Result {
+    func changing(_ body: () throws(StorageError) -> Void) throws(StorageError) {
         do throws(StorageError) {
-            return try body()
+            try body()
         } catch {
             fail(error)
             throw error

@@ -161,9 +161,13 @@ package struct ObjectWriter {
     func delete(_ key: ObjectKey, in classSchema: ClassSchema) throws {
         try checkPresent(key, in: classSchema)
         guard store.fileSchema.owns(from: classSchema.table) else {
-            let wasLinked = try StoreError.wrapping(session.delete(classSchema.table, key))
-            if wasLinked { return store.view.noteChange() }
-            return store.view.noteChange(of: key, in: classSchema.table)
+            let view = store.view
+            view.noteChange(of: key, in: classSchema.table)
+            return try StoreError.wrapping { () throws(StorageError) in
+                try session.delete(classSchema.table, key) {
+                    view.noteChange(of: $1, in: $0, $2)
+                }
+            }
         }
         try deleteTree(ObjectReference(table: classSchema.table, key: key))
     }

@@ -75,15 +75,15 @@ extension Store {
         try checkOwn(object)
         let classSchema = view.schema.find(table: object.classSchema.table) ?? object.classSchema
         var given = [Value?](repeating: nil, count: classSchema.properties.count)
-        var hasLinks = false
+        var hasObjects = false
         for (name, value) in values {
             let property = try classSchema.requireProperty(name)
             try writer.checkAssignable(property, classSchema)
             if let position = classSchema.position(of: name) { given[position] = value }
-            if property.type == .object { hasLinks = true }
+            if property.type == .object, !value.isOnlyLinks { hasObjects = true }
         }
-        // The values of links may create or change other objects.
-        if hasLinks {
+        // Nested values create or change other objects.
+        if hasObjects {
             view.noteChange()
         } else {
             view.noteChange(of: object.key, in: classSchema.table)
@@ -159,6 +159,17 @@ extension Store {
                 .invalidObject, "this '\(object.classSchema.name)' belongs to another store")
         }
         guard object.isValid else { throw StoreError.deleted(object.classSchema.name) }
+    }
+}
+
+extension Value {
+    /// Whether the value is a link, a collection of links, or nil.
+    fileprivate var isOnlyLinks: Bool {
+        switch self {
+        case .null, .object: true
+        case .list(let elements): elements.allSatisfy(\.isOnlyLinks)
+        default: false
+        }
     }
 }
 

@@ -38,8 +38,7 @@ struct TreeDeletion {
         if !keepsOwned { try keepUsed(from: rootCount) }
         // An owner is deleted before its objects, so its links need not be searched for them.
         for reference in found where !kept.contains(reference) {
-            _ = try StoreError.wrapping(
-                writer.session.delete(reference.table, reference.key))
+            try StoreError.wrapping(writer.session.delete(reference.table, reference.key))
         }
     }
 
