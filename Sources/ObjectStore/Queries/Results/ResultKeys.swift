@@ -142,9 +142,9 @@ package struct ResultKeys: Sendable {
 
     /// Returns the keys after a change of one row, which `precedes` compares with the others.
     ///
-    /// `isMember` is whether the row is among the keys after the change.
+    /// `isMember` is whether the row is among the keys after the change; `isNew` is whether it cannot have been before.
     func replacing(
-        _ row: ObjectKey, isMember: Bool, _ precedes: (ObjectKey) throws -> Bool
+        _ row: ObjectKey, isMember: Bool, isNew: Bool, _ precedes: (ObjectKey) throws -> Bool
     ) rethrows -> ResultKeys {
         switch storage {
         case .bitmap(var clusters, _):
@@ -158,7 +158,7 @@ package struct ResultKeys: Sendable {
             }
             return ResultKeys(clusters: clusters)
         case .list(var keys):
-            if let old = keys.firstIndex(of: row) { keys.remove(at: old) }
+            if !isNew, let old = keys.firstIndex(of: row) { keys.remove(at: old) }
             guard isMember else { return ResultKeys(keys) }
             var (low, high) = (0, keys.count)
             while low < high {

@@ -16,7 +16,8 @@ public final class Results {
 
     /// The schema with which the query was last found to be valid.
     private var checkedSchema: Schema?
-    private var kept: (stamp: ViewStamp, keys: ResultKeys)?
+    /// The keys that were read last; objects that were created later have keys from `bound` on.
+    private var kept: (stamp: ViewStamp, keys: ResultKeys, bound: Int64)?
     private var counted: (stamp: ViewStamp, count: Int)?
     /// When the count or the first object was read without the keys.
     private var glance: ViewStamp?
@@ -55,7 +56,7 @@ public final class Results {
         try checkQuery(view)
         let keys = try QueryEvaluator.keys(of: query, in: view)
         try view.requireUnchanged()
-        kept = (ViewStamp(view), keys)
+        kept = (ViewStamp(view), keys, try view.table(query.table).keyBound)
         return keys
     }
 
@@ -65,7 +66,7 @@ public final class Results {
         guard let section else { return nil }
         if section.stamp == ViewStamp(view) {
             let keys = try section.keys(in: view)
-            if let keys { kept = (section.stamp, keys) }
+            if let keys { kept = (section.stamp, keys, try view.table(query.table).keyBound) }
             return keys
         }
         self.section = nil
@@ -79,15 +80,15 @@ public final class Results {
         guard let row = view.onlyChange(since: kept.stamp, in: query.table, reading: reads),
             let rules = rules(view.schema)
         else { return nil }
+        let rows = try view.table(query.table)
         let keys = try StoreError.evaluating {
-            let isMember =
-                try view.table(query.table).isPresent(row) && rules.membership(in: view)(row)
+            let isMember = try rows.isPresent(row) && rules.membership(in: view)(row)
             let order = try RowReader(view).order(rules.order)
-            return try kept.keys.replacing(row, isMember: isMember) {
-                try order.precedes($0, row)
-            }
+            return try kept.keys.replacing(
+                row, isMember: isMember, isNew: row.rawValue >= kept.bound
+            ) { try order.precedes($0, row) }
         }
-        self.kept = (ViewStamp(view), keys)
+        self.kept = (ViewStamp(view), keys, rows.keyBound)
         return keys
     }
 
