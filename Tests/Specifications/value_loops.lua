@@ -123,6 +123,7 @@ scenario("wrong paths, a closed store and an ended loop are errors or ends", fun
   refused("unknown_property", "nmae")
   refused("invalid_argument")
   refused("invalid_argument", 3)
+  refused("invalid_argument", {})
   refused("unknown_property", "age >")
   local many = {}
   for i = 1, 201 do many[i] = "age" end

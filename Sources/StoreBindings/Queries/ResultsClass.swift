@@ -158,8 +158,9 @@ final class ResultRowSource: LuaRowSource {
     private static let mostPaths = 200
 
     init(_ results: ResultsHandle, _ paths: [String]) throws {
-        guard paths.count <= Self.mostPaths else {
-            throw StoreError(.invalidArgument, "expected at most \(Self.mostPaths) paths")
+        guard 1...Self.mostPaths ~= paths.count else {
+            throw StoreError(
+                .invalidArgument, "expected 1 to \(Self.mostPaths) paths, got \(paths.count)")
         }
         self.results = results
         texts = paths
