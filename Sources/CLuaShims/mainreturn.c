@@ -6,10 +6,18 @@
 
 static void on_return(lua_State *L, lua_Debug *ar);
 
+// The number of levels of the stack. Each lua_getstack counts from the top, so this takes as few as possible.
 static int levels(lua_State *L) {
     lua_Debug ar;
-    int count = 0;
-    while (lua_getstack(L, count, &ar)) count++;
+    int count = 0, beyond = 1;
+    while (lua_getstack(L, beyond - 1, &ar)) {
+        count = beyond;
+        beyond *= 2;
+    }
+    while (beyond - count > 1) {
+        int middle = count + (beyond - count) / 2;
+        if (lua_getstack(L, middle - 1, &ar)) count = middle; else beyond = middle;
+    }
     return count;
 }
 

@@ -109,6 +109,21 @@ final class Probe {
         #expect(state.memory.used < before + 200_000)
     }
 
+    @Test func `the end of the main chunk is watched from a deep stack`() throws {
+        let state = LuaState()
+        state.globals["watch"] = .function(
+            state.makeFunction("watch") { call in
+                call.answer(.boolean(call.state.watchMainReturn()))
+            })
+        var ended = 0
+        state.onMainReturn = { ended += 1 }
+        // This took time proportional to the square of the depth, and no limit could stop it.
+        state.setTimeLimit(.seconds(20))
+        let code = "local function f(n) if n == 0 then return watch() end return (f(n - 1)) end "
+        #expect(try state.run(code + "local result = f(150000) return result") == [true])
+        #expect(ended == 1)
+    }
+
     @Test func `a thrown error's box is released`() throws {
         let state = LuaState()
         state.globals["fail"] = .function(
