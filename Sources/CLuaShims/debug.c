@@ -14,10 +14,32 @@ static int set_local(lua_State *L) {
     lua_State *thread = names_thread ? lua_tothread(L, 1) : L;
     int level = names_thread ? 2 : 1;
     lua_Debug frame;
-    if (lua_getstack(thread, (int)luaL_checkinteger(L, level), &frame) && lua_getinfo(thread, "S", &frame) &&
-        *frame.what == 'C')
-        return luaL_argerror(L, level, "the values of a native function cannot be changed");
+    if (lua_getstack(thread, (int)luaL_checkinteger(L, level), &frame) && lua_getinfo(thread, "S", &frame)) {
+        if (*frame.what == 'C')
+            return luaL_argerror(L, level, "the values of a native function cannot be changed");
+        // The virtual machine relies on the types of values without a name, such as the table of a constructor.
+        if (!lua_checkstack(thread, 1)) return luaL_error(L, "stack overflow");
+        const char *name = lua_getlocal(thread, &frame, (int)luaL_checkinteger(L, level + 1));
+        if (name) lua_pop(thread, 1);
+        if (name && *name == '(' && strcmp(name, "(vararg)") != 0)
+            return luaL_argerror(L, level + 1, "a value without a name cannot be changed");
+    }
     return call_original(L);
+}
+
+// Functions of C recognize their userdata by the metatable, which is in the registry by its name.
+static int set_metatable(lua_State *L) {
+    luaL_argexpected(L, lua_type(L, 2) == LUA_TNIL || lua_istable(L, 2), 2, "nil or table");
+    bool has_one = lua_getmetatable(L, 1);
+    if (lua_type(L, 1) == LUA_TUSERDATA && lua_istable(L, 2) && !(has_one && lua_rawequal(L, -1, 2))) {
+        lua_pushnil(L);
+        for (; lua_next(L, LUA_REGISTRYINDEX); lua_pop(L, 1))
+            if (lua_type(L, -2) == LUA_TSTRING && lua_rawequal(L, -1, 2))
+                return luaL_argerror(L, 2, "this metatable belongs to the values of a library");
+    }
+    lua_settop(L, 2);
+    lua_setmetatable(L, 1);
+    return 1;
 }
 
 static void replace(lua_State *L, const char *name, lua_CFunction by) {
@@ -34,6 +56,8 @@ void debug_setup(lua_State *L) {
     if (lua_getglobal(L, LUA_DBLIBNAME) == LUA_TTABLE) {
         replace(L, "setupvalue", set_upvalue);
         replace(L, "setlocal", set_local);
+        lua_pushcfunction(L, set_metatable);
+        lua_setfield(L, -2, "setmetatable");
     }
     lua_pop(L, 1);
 }

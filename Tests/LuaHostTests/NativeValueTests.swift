@@ -23,6 +23,51 @@ import Testing
         #expect(throws: LuaError.self) { try state.run(code) }
     }
 
+    @Test(arguments: [
+        "local list = { replace(1, 'table', 5), replace(1, 'table', 5) }",
+        "for i = 1, 3 do replace(1, 'number', {}) end",
+        "for i = 1.5, 3 do replace(1, 'number', {}) end",
+        "for _ in pairs({}) do end for _ in next, { 1 } do replace(1, 'table', 5) end",
+    ])
+    func `values without a name, on which Lua relies, cannot be changed`(_ code: String) throws {
+        try state.run(
+            """
+            function replace(level, type_name, value)
+              for i = 1, 100 do
+                local name, old = debug.getlocal(level + 1, i)
+                if not name then return end
+                if name:sub(1, 1) == "(" and type(old) == type_name then
+                  tried = true
+                  local ok, message = pcall(debug.setlocal, level + 1, i, value)
+                  assert(not ok and message:find "a value", message)
+                  debug.setlocal(level + 1, i, value)
+                end
+              end
+            end
+            """)
+        #expect(throws: LuaError.self) { try state.run(code) }
+        #expect(state.globals["tried"] == true)
+    }
+
+    @Test func `additional arguments can be changed`() throws {
+        let code =
+            "local function f(...) debug.setlocal(1, -2, 'new') return ... end return f(1, 2)"
+        #expect(try state.run(code) == [1, "new"])
+    }
+
+    @Test func `a value cannot get the metatable by which a library recognizes its values`() throws
+    {
+        let state = LuaState()
+        state.globals["probe"] = state.userdata(Probe("metatables"), Probe.type)
+        let file = "local file = debug.getmetatable(io.stdout) "
+        #expect(throws: LuaError.self) { try state.run(file + "debug.setmetatable(probe, file)") }
+        #expect(
+            try state.run(
+                file + "return debug.setmetatable(io.stdout, file) == io.stdout, "
+                    + "debug.setmetatable(probe, {}) == probe, debug.setmetatable(1, nil)")
+                == [true, true, 1])
+    }
+
     @Test func `the variables of Lua functions can be changed`() throws {
         let results = try state.run(
             """
