@@ -86,6 +86,7 @@ static int co_wrap(lua_State *L) {
     return 1;
 }
 
+enum { MOST_STACK = 1 << 20 };  // in bytes, at the call of `close`; Lua's depth limit takes less
 enum { SUSPENDED, RUNNING, NORMAL, DEAD };
 static int status_of(lua_State *L, lua_State *co) {
     if (L == co) return RUNNING;
@@ -100,11 +101,17 @@ static int status_of(lua_State *L, lua_State *co) {
     }
 }
 
+// Lua limits the depth of calls of C, but starts to count again in each coroutine that it closes.
+static bool is_stack_used_up(host *h) {
+    return llabs((const char *)__builtin_frame_address(0) - h->stack_begin) > MOST_STACK;
+}
+
 static int co_close(lua_State *L) {
     static const char *const names[] = { "suspended", "running", "normal", "dead" };
     lua_State *co = coroutine_argument(L);
     int status = status_of(L, co);
     if (status != SUSPENDED && status != DEAD) return luaL_error(L, "cannot close a %s coroutine", names[status]);
+    if (is_stack_used_up(host_of(L))) return luaL_error(L, "C stack overflow");
     if (reset_framed(L, co) == LUA_OK) {
         lua_pushboolean(L, 1);
         return 1;
@@ -114,9 +121,23 @@ static int co_close(lua_State *L) {
     return 2;
 }
 
+// Lua creates the texts of these errors on the stack of a coroutine that does not run. Without memory for one, it would
+// jump to the main stack, over the frames in between. Texts that exist take no memory.
+static void keep_texts(lua_State *L) {
+    static const char *const texts[] = {
+        "cannot resume non-suspended coroutine", "cannot resume dead coroutine", "C stack overflow",
+        "error in error handling", NULL,
+    };
+    for (const char *const *text = texts; *text; text++) {
+        lua_pushstring(L, *text);
+        luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+}
+
 // Called in protected mode after the libraries have been opened.
 void coroutine_setup(lua_State *L) {
     host *h = host_of(L);
+    keep_texts(L);
     if (lua_getglobal(L, "xpcall") == LUA_TFUNCTION && !h->xpcall) h->xpcall = lua_tocfunction(L, -1);
     lua_pop(L, 1);
     if (lua_getglobal(L, LUA_COLIBNAME) == LUA_TTABLE) {

@@ -59,11 +59,11 @@ typedef struct host {
     uint64_t passages;       // calls from Lua to Swift and from Swift to Lua
     bool has_finalizers;     // a script with a memory account has set a `__gc`
     bool collector_rests;    // while the quota is off
-    int depth_limit;
     // interrupt
     frame *volatile frames;
     volatile sig_atomic_t depth;
     int capacity;
+    const char *stack_begin;  // where the outermost frame is on the stack of C
     shim_interrupt *interrupt;
     // the list of the states with a time limit
     bool is_watched;  // used on the state's thread; the links of the list are protected by a lock

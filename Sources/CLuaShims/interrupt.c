@@ -181,6 +181,7 @@ static void begin_run(host *h) {
     }
     h->raised = 0;
     h->warned_at = 0;
+    h->stack_begin = __builtin_frame_address(0);
     atomic_store(&h->interrupt->thread, pthread_self());
     atomic_store(&h->run, ++h->runs);
     limits_begin_run(h);

@@ -184,4 +184,29 @@ private struct Dice: RandomNumberGenerator {
             #expect(error?.limit?.limit.rawValue == limit)
         }
     }
+
+    @Test(arguments: [(200, 200), (50000, nil)])
+    func `coroutines that close each other do not exceed the stack`(count: Int, closed: Int?) throws
+    {
+        let results = try confined.run(
+            """
+            local last
+            local closed = 0
+            for i = 1, ... do
+              local before = last
+              last = coroutine.create(function()
+                local _ <close> = setmetatable({}, { __close = function()
+                  closed = closed + 1
+                  if before then coroutine.close(before) end
+                end })
+                coroutine.yield()
+              end)
+              coroutine.resume(last)
+            end
+            coroutine.close(last)
+            return closed
+            """, arguments: [.integer(Int64(count))])
+        let found = try #require(results.first?.integer)
+        if let closed { #expect(found == closed) } else { #expect(found < count) }
+    }
 }

@@ -51,6 +51,29 @@ import Testing
         #expect(try state.run("t = nil return answer()") == [42])
     }
 
+    @Test func `a coroutine that cannot be resumed is reported without memory`() throws {
+        let state = limited(to: 1 << 20)
+        state.countMemory()
+        try state.run(
+            """
+            local dead = coroutine.wrap(function() end)
+            dead()
+            local kept = {}
+            local function fill() for i = #kept + 1, math.huge do kept[i] = {} end end
+            local function work()
+              for _ = 1, 200 do
+                pcall(fill)
+                pcall(dead)
+                pcall(table.remove, kept)
+              end
+            end
+            local outer = coroutine.wrap(function() while true do work() coroutine.yield() end end)
+            for _ = 1, 5 do pcall(outer) end
+            """)
+        // Such an error once jumped out of the coroutine, whose stack was then never left.
+        #expect(!state.isRunning)
+    }
+
     @Test(arguments: [
         "pcall(grow)", "xpcall(grow, function(e) return 'handled' end)",
         "coroutine.resume(coroutine.create(grow))",
