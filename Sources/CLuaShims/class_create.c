@@ -13,14 +13,16 @@ static int32_t slot_at(lua_State *L, int i, int32_t position, const shape *s) {
 
 int class_create_function(lua_State *L) {
     int top = lua_gettop(L);
+    host *h = host_of(L);
+    relieve_memory(L, h);  // finalizers can run here
     object *o = check(L, 1);
     if (top == 3 && o && o->magic == box_magic && o->payload && o->cls->calls.resolve &&
         lua_type(L, 2) == LUA_TSTRING && lua_istable(L, 3)) {
-        host *h = o->cls->host;
-        relieve_memory(L, h);
         size_t length;
         const char *name = lua_tolstring(L, 2, &length);
+        passage p = passage_to_swift(h, L);
         shim_class *c = o->cls->calls.resolve(o->cls->context, L, o->payload, name, length);
+        passage_back(h, p);
         shim_value values[MOST_FIELDS];
         int32_t n = 0, tables = 0;
         if (c) {
@@ -45,7 +47,7 @@ int class_create_function(lua_State *L) {
             }
             if (lua_gettop(L) == 3 + tables) {
                 int64_t key = 0;
-                passage p = passage_to_swift(h, L);
+                p = passage_to_swift(h, L);
                 int32_t failed = c->calls.create(c->context, L, values, n, &key);
                 passage_back(h, p);
                 if (failed == 1) return lua_error(L);

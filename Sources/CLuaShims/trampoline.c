@@ -17,10 +17,10 @@ static function_box *check(lua_State *L, int i) {  // debug.setupvalue may have 
 }
 
 static int call_swift(lua_State *L) {
+    host *h = host_of(L);
+    relieve_memory(L, h);  // finalizers can run here
     function_box *b = check(L, lua_upvalueindex(1));
     if (!b) return luaL_error(L, "this function has been released");
-    host *h = host_of(L);
-    relieve_memory(L, h);
     passage p = passage_to_swift(h, L);
     int n = b->call(b->object, L);  // the callee keeps the object alive
     passage_back(h, p);
