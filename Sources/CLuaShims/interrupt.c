@@ -53,13 +53,17 @@ static void arm(host *h) {
     if (!depth) return;
     frame *f = &h->frames[depth - 1];
     lua_Hook hook = lua_gethook(f->L);
+    int mask = lua_gethookmask(f->L), count = lua_gethookcount(f->L);
     if (hook != stop_hook) {
         f->hook = hook;
-        f->mask = lua_gethookmask(f->L);
-        f->count = lua_gethookcount(f->L);
+        f->mask = mask;
+        f->count = count;
     }
-    f->armed = 1;
-    lua_sethook(f->L, stop_hook, LUA_MASKCOUNT, 1);
+    // lua_sethook visits all calls. If that took longer than the time between two signals, nothing else would run.
+    if (!f->armed || hook != stop_hook || mask != LUA_MASKCOUNT || count != 1) {
+        f->armed = 1;
+        lua_sethook(f->L, stop_hook, LUA_MASKCOUNT, 1);
+    }
     // Lua switches hooks off for finalizers and for the script's own hooks, which have to stop as well.
     int offset = atomic_load(&hook_switch);
     if (offset) ((volatile unsigned char *)f->L)[offset] = 1;

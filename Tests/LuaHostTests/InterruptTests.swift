@@ -33,6 +33,7 @@ func interrupted(
         "ready() while true do end",
         "ready() repeat until false",
         "local function f() return f() end ready() f()",
+        "local function f() return 1 + f() end ready() while true do pcall(f) end",
         "ready() while true do pcall(function() while true do end end) end",
         "ready() while true do pcall(pcall, function() while true do end end) end",
         "ready() while true do xpcall(function() while true do end end, function() while true do end end) end",

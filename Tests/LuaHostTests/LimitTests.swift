@@ -12,6 +12,8 @@ private let stubborn = [
     "while true do coroutine.wrap(function() end)() end",
     "local t <close> = setmetatable({}, {__close = function() while true do end end}) while true do end",
     "local function f() pcall(f) pcall(f) end while true do f() end",
+    "local function f() return 1 + f() end while true do pcall(f) end",
+    "local function f() return 1 + f() end while true do coroutine.wrap(pcall)(f) end",
     "for _ in function() return 1 end do end",
     "local t = setmetatable({}, {__index = function() while true do end end}) return t.x",
     "while true do load('for i = 1, 1000 do end')() end",
