@@ -1,4 +1,5 @@
-// Functions of `debug` that could change the values that functions of C rely on: a script must not crash its host.
+// Functions of `debug` that could change the values that functions of C rely on, or leave their calls: a script must
+// not crash its host.
 #include "host.h"
 
 // The closures have Lua's own function as their upvalue, which scripts cannot replace.
@@ -25,6 +26,27 @@ static int set_local(lua_State *L) {
             return luaL_argerror(L, level + 1, "a value without a name cannot be changed");
     }
     return call_original(L);
+}
+
+// Lua creates the table of lines with the stack of the inspected coroutine. Where memory is refused, an error of a
+// coroutine that does not run unwinds the main coroutine, and leaves the calls of the running one.
+static int get_info(lua_State *L) {
+    if (!lua_isthread(L, 1) || lua_tothread(L, 1) == L || lua_isfunction(L, 2)) return call_original(L);
+    const char *options = luaL_optstring(L, 3, "");
+    if (!strchr(options, 'L')) return call_original(L);
+    bool wants_function = strchr(options, 'f');
+    lua_settop(L, 3);
+    luaL_gsub(L, options, "L", "f");
+    lua_replace(L, 3);
+    call_original(L);
+    if (lua_istable(L, -1)) {
+        lua_Debug function;
+        lua_getfield(L, -1, "func");
+        lua_getinfo(L, ">L", &function);
+        lua_setfield(L, -2, "activelines");
+        if (!wants_function) lua_pushnil(L), lua_setfield(L, -2, "func");
+    }
+    return 1;
 }
 
 // Functions of C recognize their userdata by the metatable, which is in the registry by its name.
@@ -54,6 +76,7 @@ static void replace(lua_State *L, const char *name, lua_CFunction by) {
 // Called in protected mode after the libraries have been opened.
 void debug_setup(lua_State *L) {
     if (lua_getglobal(L, LUA_DBLIBNAME) == LUA_TTABLE) {
+        replace(L, "getinfo", get_info);
         replace(L, "setupvalue", set_upvalue);
         replace(L, "setlocal", set_local);
         lua_pushcfunction(L, set_metatable);

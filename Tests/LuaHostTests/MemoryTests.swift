@@ -74,6 +74,32 @@ import Testing
         #expect(!state.isRunning)
     }
 
+    @Test func `a coroutine that inspects another one catches the refusal of memory`() throws {
+        let state = limited(to: 4 << 20)
+        state.countMemory()
+        let results = try state.run(
+            """
+            local code = "return function() coroutine.yield() " .. ("_G.x = 1\\n"):rep(5000) .. " end"
+            local inspected = coroutine.create(load(code)())
+            coroutine.resume(inspected)
+            local kept = {}
+            pcall(function() while true do kept[#kept + 1] = ("x"):rep(1000) .. #kept end end)
+            local refused = 0
+            local inspect = coroutine.wrap(function()
+              while true do
+                local ok, info = pcall(debug.getinfo, inspected, 1, "LS")
+                if ok then return refused, info.activelines[4999], info.what, info.func end
+                refused = refused + 1
+                table.remove(kept)
+              end
+            end)
+            return inspect()
+            """)
+        #expect((results[0].integer ?? 0) > 0)
+        #expect(Array(results.dropFirst()) == [true, "Lua", .nil])
+        #expect(!state.isRunning)
+    }
+
     @Test(arguments: [
         "pcall(grow)", "xpcall(grow, function(e) return 'handled' end)",
         "coroutine.resume(coroutine.create(grow))",
