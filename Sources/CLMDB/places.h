@@ -86,16 +86,6 @@ static inline int shim_look_up(const char *path, int follows_links, struct shim_
     *found = (struct shim_identity){ status.st_dev, status.st_ino, status.st_size, status.st_blocks };
     return 0;
 }
-
-/* The state of an open file. Releases of glibc from 2.33 on call newfstatat, which takes a sixth longer. The system has
-   the same struct as the C library on both processors. */
-static inline int shim_state(int file, struct stat *state) {
-#if defined(__x86_64__) || defined(__aarch64__)
-    return (int)syscall(SYS_fstat, file, state);
-#else
-    return fstat(file, state);
-#endif
-}
 #else
 struct shim_identity {
     uint64_t device;
@@ -110,8 +100,6 @@ static inline int shim_look_up(const char *path, int follows_links, struct shim_
     *found = (struct shim_identity){ status.st_dev, status.st_ino, status.st_size, status.st_blocks };
     return 0;
 }
-
-static inline int shim_state(int file, struct stat *state) { return fstat(file, state); }
 
 static inline int shim_rename_exclusively(const char *from, const char *to) { return ENOSYS; }
 

@@ -121,7 +121,7 @@ final class AccessReports {
     }
 
     private init(_ loop: EventLoop) throws(LoopError) {
-        let descriptor = FileAccessEvents.open(isBlocking: false)
+        let descriptor = FileEvents.open(isBlocking: false)
         try LoopError.check(descriptor, "inotify_init1")
         let handle = UnsafeMutablePointer<uv_poll_t>.allocate(capacity: 1)
         let status = uv_poll_init(loop.handle, handle, descriptor)
@@ -153,7 +153,7 @@ final class AccessReports {
 
     /// Adds a wake-up for every access of a file.
     func add(_ wakeup: LoopWakeup, _ path: String) throws(LoopError) {
-        let number = FileAccessEvents.watch(path, in: descriptor)
+        let number = FileEvents.watch(path, for: .accesses, in: descriptor)
         try LoopError.check(number, "inotify_add_watch", path: path)
         watchers.append((number, wakeup))
     }
@@ -163,13 +163,13 @@ final class AccessReports {
         guard let index = watchers.firstIndex(where: { $0.wakeup === wakeup }) else { return }
         let number = watchers.remove(at: index).number
         if !watchers.contains(where: { $0.number == number }) {
-            FileAccessEvents.unwatch(number, in: descriptor)
+            FileEvents.unwatch(number, in: descriptor)
         }
     }
 
     /// Reads the pending events and marks the wake-ups of their watches, or all wake-ups if events were lost.
     private func take() {
-        _ = FileAccessEvents.read(from: descriptor) { number in
+        _ = FileEvents.read(from: descriptor) { number in
             for watcher in watchers where number == nil || watcher.number == number {
                 watcher.wakeup.note()
             }

@@ -36,8 +36,7 @@ final class MapReservation: @unchecked Sendable {
 
     /// The number of pages that a file may have in addition to its content; a file of three times as many is truncated.
     ///
-    /// A write may reserve as many pages as the content has, and the next one would do it again after a truncation, which
-    /// also makes all commits of the next 30 ms look up the path.
+    /// A write may reserve as many pages as the content has, and the next one would do it again after a truncation.
     private static let spare = 700
     private static let mostTimes = 3
     /// The maximum number of pages for which space is reserved in advance.

@@ -21,29 +21,23 @@ enum FileExtent {
 /// The commits of a process that keeps writing to a renamed, deleted or replaced file would be lost, or would conflict
 /// with those of a process that has opened the file under its new name with another lock file.
 ///
-/// Every write verifies this by looking up the path. That takes three times as long as reading the state of an open file.
-/// A file that is written through its map is therefore looked up only in two cases: if its change time differs (renaming,
-/// removing or replacing the file changes it), and 20 times a second for the folders on the path. The system also changes
-/// that time when the map is written to. While it does, the time is not read, because each reading lets it change again.
+/// Every write verifies this by looking up the path. That takes several times as long as another system call. A file that
+/// is written through its map is therefore looked up only in two cases: if the system has reported a change, and 20 times
+/// a second for the folders on the path.
 final class PathVerifier: Sendable {
     private let path: String
     // because: the bytes are constant and freed at the end. A string would be copied for each lookup.
     nonisolated(unsafe) private let pathBytes: UnsafeMutablePointer<CChar>
     // because: all threads may use LMDB's environment.
     nonisolated(unsafe) private let environment: OpaquePointer
-    private let descriptor: Int32
     private let device: UInt64
     private let inode: UInt64
-    /// Whether the path is looked up only after the file's change time differs.
-    private let comparesTimes: Bool
-    /// The file's change time when its path was looked up; 0 if the file may have changed since then.
-    private let knownChange = Atomic<Int64>(0)
-    /// The time of the next lookup of the path that reads the change time, on the monotonic clock.
+    /// Reports changes of a file that is written through its map; nil if the path is looked up for each write.
+    private let watch: ChangeWatch?
+    /// The time of the next lookup of the path without a reported change, on the monotonic clock.
     private let nextLookup = Atomic<UInt64>(0)
 
     private static let pause: UInt64 = 50_000_000
-    /// A time that is longer than a tick of the clock that file systems use.
-    private static let tick: Int64 = 30_000_000
 
     /// Creates the check for an environment's data file.
     ///
@@ -59,14 +53,14 @@ final class PathVerifier: Sendable {
         guard fstat(descriptor, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
-        self.descriptor = descriptor
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
-        // Writing with system calls changes the time, so that it would have to be compared with that of each lookup.
+        // Writing with system calls is reported as a change, too.
         var flags: UInt32 = 0
         mdb_env_get_flags(environment, &flags)
-        comparesTimes =
+        watch =
             flags & UInt32(MDB_WRITEMAP) != 0 && shim_keeps_places(descriptor) != 0
+            ? ChangeWatch(of: descriptor) : nil
         // Another process may have written a commit to the data file, but not yet to the lock file.
         for attempt in 0..<200 {
             if try Self.agree(environment, path) { return }
@@ -91,21 +85,15 @@ final class PathVerifier: Sendable {
     @inline(__always)
     func verify(_ newest: UInt64) throws(StorageError) -> FileExtent {
         guard Self.isNewest(newest, in: environment) else { throw replaced }
-        let known = knownChange.load(ordering: .relaxed)
-        if known != 0 {
-            var status = stat()
-            if shim_state(descriptor, &status) == 0, status.st_nlink == 1,
-                status.changeTime == known,
-                MonotonicClock.nanoseconds < nextLookup.load(ordering: .relaxed)
-            {
-                return .unchanged
-            }
-            knownChange.store(0, ordering: .relaxed)
+        if let watch, !watch.takeChange(),
+            MonotonicClock.nanoseconds < nextLookup.load(ordering: .relaxed)
+        {
+            return .unchanged
         }
+        nextLookup.store(0, ordering: .relaxed)
         let found = try lookUp()
-        if comparesTimes {
-            let now = MonotonicClock.nanoseconds
-            if now >= nextLookup.load(ordering: .relaxed) { readChangeTime(now) }
+        if watch != nil {
+            nextLookup.store(MonotonicClock.nanoseconds &+ Self.pause, ordering: .relaxed)
         }
         return .known(size: Int(found.size), blocks: Int(found.blocks))
     }
@@ -125,17 +113,6 @@ final class PathVerifier: Sendable {
         }
         guard found.inode == inode, found.device == device else { throw replaced }
         return found
-    }
-
-    /// Reads the change time, with which the next writes need not look up the path.
-    private func readChangeTime(_ now: UInt64) {
-        nextLookup.store(now &+ Self.pause, ordering: .relaxed)
-        var status = stat()
-        guard shim_state(descriptor, &status) == 0, status.st_nlink == 1 else { return }
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        let change = status.changeTime
-        if time.nanoseconds - change > Self.tick { knownChange.store(change, ordering: .relaxed) }
     }
 
     private var replaced: StorageError { StorageError(.replaced, call: "stat", file: path) }
@@ -159,22 +136,5 @@ final class PathVerifier: Sendable {
         let inLock = FileVersion.of(begun)
         mdb_txn_abort(begun)
         return before <= inLock && inLock <= FileVersion.newest(environment)
-    }
-}
-
-extension timespec {
-    fileprivate var nanoseconds: Int64 {
-        Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec)
-    }
-}
-
-extension stat {
-    /// The time of the last change to the file, its names or its access rights, in nanoseconds since 1970.
-    fileprivate var changeTime: Int64 {
-        #if canImport(Darwin)
-            st_ctimespec.nanoseconds
-        #else
-            st_ctim.nanoseconds
-        #endif
     }
 }
