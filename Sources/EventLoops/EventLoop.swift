@@ -19,7 +19,7 @@ import SystemCalls
 // threads.
 //
 // The order of a turn: jobs that were posted before the turn (in order of arrival), wake-ups (in order of creation),
-// guests, due timers (by time, then in order of creation). Then the loop waits for the kernel. libuv's callbacks only
+// embedded loops, due timers (by time, then in order of creation). Then the loop waits for the kernel. libuv's callbacks only
 // record events; `turn` calls every handler outside of `uv_run`. Therefore handlers can call `wait(until:)` (`uv_run`
 // itself cannot be nested).
 //
@@ -28,7 +28,7 @@ import SystemCalls
 //   no referenced libuv handle of other code. Wake-ups and file watches never keep it alive.
 // * A timer is not called again while its handler waits; other handlers are called in the meantime.
 // * Waits are nested on the stack of the thread and end in reverse order. Code that must not wait for other code of the
-//   loop runs in a `LoopStrand`, which has its own stack.
+//   loop runs in a `LoopFiber`, which has its own stack.
 // * `close` must be the last call, on the loop's thread. Jobs that are posted later are dropped.
 
 /// The jobs, timers and wake-ups of one thread, which run one at a time.
@@ -60,7 +60,7 @@ package final class EventLoop: @unchecked Sendable {
     var wakeups: [LoopWakeup] = []
     var timers = TimerQueue()
     var owned: Set<UnsafeMutableRawPointer> = []
-    var guests: [HostedGuest] = []
+    var embeddedLoops: [EmbeddedLoopPoll] = []
     weak var accessReports: AccessReports?
     private var depth = 0
     private var isPolling = false
@@ -202,7 +202,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Whether anything keeps `run` from returning.
     package var isAlive: Bool {
-        ownsWork || uv_loop_alive(handle) != 0 || guests.contains(where: \.isAlive)
+        ownsWork || uv_loop_alive(handle) != 0 || embeddedLoops.contains(where: \.isAlive)
     }
 
     /// The number of `run` and `wait` calls on the stack; 0 outside of the loop.
@@ -223,8 +223,8 @@ package final class EventLoop: @unchecked Sendable {
             wakeup.handler?()
             if isStopped { return }
         }
-        for guest in guests {
-            guest.runTurn()
+        for poll in embeddedLoops {
+            poll.runTurn()
             if isStopped { return }
         }
         let now = clock.now()
@@ -247,8 +247,8 @@ package final class EventLoop: @unchecked Sendable {
         if !waiting || hasWork { mode = UV_RUN_NOWAIT }
         signal.reference(true)
         var pause: Duration?
-        for guest in guests {
-            if let longest = guest.prepareToWait() { pause = min(pause ?? longest, longest) }
+        for poll in embeddedLoops {
+            if let longest = poll.prepareToWait() { pause = min(pause ?? longest, longest) }
         }
         if mode == UV_RUN_ONCE {
             var delay: Duration?
@@ -261,7 +261,7 @@ package final class EventLoop: @unchecked Sendable {
         uv_run(handle, mode)
         uv_timer_stop(alarm)
         signal.reference(false)
-        for guest in guests { guest.guest.didWait() }
+        for poll in embeddedLoops { poll.embedded.didWait() }
     }
 
     private func arm(after delay: Duration) {
@@ -303,7 +303,7 @@ package final class EventLoop: @unchecked Sendable {
         didTurn = nil
         timers.removeAll()
         wakeups = []
-        guests = []
+        embeddedLoops = []
         signal.close()
         uv_walk(
             handle,

@@ -33,7 +33,7 @@ package final class FileWatch {
             { handle, _, _, _ in
                 // Because: closing clears the field before the wake-up, which the watch owns, is released.
                 guard let data = handle?.pointee.data else { return }
-                Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().note()
+                Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().wakeFromLoop()
             }, path, 0)
         UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self).unreference()
         if status != 0 { cancel() }
@@ -115,9 +115,9 @@ final class AccessReports {
     /// Returns the instance of a loop, and creates it if there is none.
     static func of(_ loop: EventLoop) throws(LoopError) -> AccessReports {
         if let known = loop.accessReports { return known }
-        let made = try AccessReports(loop)
-        loop.accessReports = made
-        return made
+        let created = try AccessReports(loop)
+        loop.accessReports = created
+        return created
     }
 
     private init(_ loop: EventLoop) throws(LoopError) {
@@ -171,7 +171,7 @@ final class AccessReports {
     private func take() {
         _ = FileEvents.read(from: descriptor) { number in
             for watcher in watchers where number == nil || watcher.number == number {
-                watcher.wakeup.note()
+                watcher.wakeup.wakeFromLoop()
             }
         }
     }

@@ -31,7 +31,7 @@ package final class LoopWakeup: @unchecked Sendable {
     /// Requests a call from a libuv callback on the loop's thread.
     ///
     /// No signal is necessary, because the loop checks its wake-ups after its callbacks.
-    func note() { isPending.store(true, ordering: .releasing) }
+    func wakeFromLoop() { isPending.store(true, ordering: .releasing) }
 
     /// Cancels the wake-up, on any thread.
     ///

@@ -31,7 +31,7 @@ package final class SignalWatch {
             { handle, _ in
                 // Because: closing clears the field before the wake-up, which the watch owns, is released.
                 guard let data = handle?.pointee.data else { return }
-                Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().note()
+                Unmanaged<LoopWakeup>.fromOpaque(data).takeUnretainedValue().wakeFromLoop()
             }, signal)
         UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self).unreference()
         if started != 0 { cancel() }

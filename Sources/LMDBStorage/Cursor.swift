@@ -226,7 +226,7 @@ package struct Cursor: ~Copyable {
             try keep(key)
             record { $0.delete(table, UnsafeRawBufferPointer(key)) }
         } else {
-            record { $0.giveUp() }
+            record { $0.abandon() }
         }
         try check(mdb_cursor_del(pointer, 0), "mdb_cursor_del", environment)
     }

@@ -217,7 +217,7 @@ package final class Environment: Sendable {
         } catch {
             // The file may belong to another program.
             if region?.isTaken == false, reservation != nil {
-                MapReservation.trim(pointer, least: sizeBefore)
+                MapReservation.trim(pointer, minimum: sizeBefore)
             }
             markedRegion?.closeFile()
             mdb_env_close(pointer)
@@ -281,7 +281,7 @@ package final class Environment: Sendable {
             : RedoLog(pointer, path: path, tables: names.map(\.name), recorder: changes) {
                 !(region?.isTaken ?? false) && !replacement.isReplaced
             }
-        if failed.log?.isDoubtful == true { log?.isDoubtful = true }
+        if failed.log?.hasFailedFlush == true { log?.hasFailedFlush = true }
         isUnflushed.store(failed.isUnflushed.load(ordering: .relaxed), ordering: .relaxed)
         writtenBytes.store(failed.writtenBytes.load(ordering: .relaxed), ordering: .relaxed)
     }
@@ -325,7 +325,7 @@ package final class Environment: Sendable {
             options.writesThroughMap && !options.readOnly
             && MapReservation.isSupported(path, mapSize: options.mapSize, isShared: !isPrivate)
         var mapSize = options.mapSize
-        let least = min(options.mapSize, 1 << 30)
+        let minimum = min(options.mapSize, 1 << 30)
         while true {
             var flags: Int32 = options.readOnly ? MDB_RDONLY : 0
             if writesMap { flags |= MDB_WRITEMAP }
@@ -341,7 +341,7 @@ package final class Environment: Sendable {
                     continue
                 }
                 // An address space limit may be below the large default; a smaller map is then tried.
-                guard error.rawCode == ENOMEM, mapSize / 2 >= least else {
+                guard error.rawCode == ENOMEM, mapSize / 2 >= minimum else {
                     // The header of the data file was verified before.
                     if !isPrivate, [MDB_INVALID, MDB_VERSION_MISMATCH].contains(error.rawCode) {
                         throw StorageError(.damaged, call: StorageError.lockContent, file: path)
@@ -437,7 +437,7 @@ package final class Environment: Sendable {
 
     /// Returns the error for a file that another program has changed, and ends all writing to it.
     package func replaced() -> StorageError {
-        replacement.note()
+        replacement.recordReplacement()
         return StorageError(.replaced, call: "read", file: name)
     }
 

@@ -423,7 +423,7 @@ struct FreePages: Sequence, IteratorProtocol {
 /// The head of a tree: LMDB's record of a table.
 struct TreeHead {
     /// The greatest depth of a tree.
-    static let greatestDepth = 32
+    static let maxDepth = 32
 
     /// The page size in the head of the list of free pages; 0 in all other heads.
     let unused: UInt32
@@ -454,6 +454,6 @@ struct TreeHead {
             return depth == 0 && entries == 0
                 && [branchPages, leafPages, overflowPages].allSatisfy { $0 == 0 }
         }
-        return depth > 0 && depth <= Self.greatestDepth && root >= 2 && root <= lastPage
+        return depth > 0 && depth <= Self.maxDepth && root >= 2 && root <= lastPage
     }
 }

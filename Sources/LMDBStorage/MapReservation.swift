@@ -26,7 +26,7 @@ final class MapReservation: @unchecked Sendable {
     private let descriptor: Int32
     private let pageSize: Int
     /// The size of the file if it is in memory, where pages need no reservation; nil otherwise.
-    private let vastSize: Int?
+    private let inMemorySize: Int?
     /// The number of pages of the newest version.
     @exclusivity(unchecked) private var used = 0
     /// The number of pages, from the first one on, that have space on the device.
@@ -38,9 +38,9 @@ final class MapReservation: @unchecked Sendable {
     ///
     /// A write may reserve as many pages as the content has, and the next one would do it again after a truncation.
     private static let spare = 700
-    private static let mostTimes = 3
+    private static let maxFactor = 3
     /// The maximum number of pages for which space is reserved in advance.
-    private static let mostAhead = 16_384
+    private static let maxAhead = 16_384
 
     /// Creates the reservation of an environment; nil unless it was opened with MDB_WRITEMAP.
     init?(_ environment: OpaquePointer, _ path: String, isInMemory: Bool) {
@@ -57,7 +57,7 @@ final class MapReservation: @unchecked Sendable {
         pageSize = Int(statistics.ms_psize)
         var info = MDB_envinfo()
         mdb_env_info(environment, &info)
-        vastSize = isInMemory ? info.me_mapsize : nil
+        inMemorySize = isInMemory ? info.me_mapsize : nil
     }
 
     /// Returns false if the file system writes changed blocks to other addresses, if the system limits the sizes of
@@ -94,17 +94,17 @@ final class MapReservation: @unchecked Sendable {
             try use(size: Int(status.st_size), blocks: Int(status.st_blocks))
         }
         assert(pages == 0 || pages * pageSize <= size, "the reserved pages are in the file")
-        if vastSize == nil, size / pageSize > Self.mostTimes * (used + Self.spare) {
+        if inMemorySize == nil, size / pageSize > Self.maxFactor * (used + Self.spare) {
             cut(to: (used + Self.spare) * pageSize)
         }
     }
 
     private func use(size found: Int, blocks: Int) throws(StorageError) {
-        if let vastSize {
+        if let inMemorySize {
             // The pages of writes that were rolled back still take memory.
             if blocks * 512 > 2 * (used + Self.spare) * pageSize {
                 cut(to: used * pageSize)
-                ftruncate(descriptor, off_t(vastSize))
+                ftruncate(descriptor, off_t(inMemorySize))
             }
             return
         }
@@ -123,9 +123,9 @@ final class MapReservation: @unchecked Sendable {
     /// At its end, a write records each free page, with eight bytes, in lists, which are in pages that it may change.
     func reserve(_ taken: Int) -> Int32 {
         let needed = used + taken + (used + taken) >> 6 + 64
-        if needed <= pages || vastSize != nil { return 0 }
+        if needed <= pages || inMemorySize != nil { return 0 }
         var code: Int32 = 0
-        for count in [needed + min(needed / 16, Self.mostAhead), needed] {
+        for count in [needed + min(needed / 16, Self.maxAhead), needed] {
             code = Platform.allocate(
                 descriptor, path, from: pages * pageSize, to: count * pageSize)
             if code == 0 {
@@ -150,17 +150,17 @@ final class MapReservation: @unchecked Sendable {
             && ftruncate(descriptor, off_t(wanted)) == 0
     }
 
-    /// Truncates the file to the size of its content, but not below `least`.
+    /// Truncates the file to the size of its content, but not below `minimum`.
     ///
     /// A process that was killed leaves the file as large as its map. Waits for the write lock, so call it only when the
     /// lock seems to be free.
-    static func trim(_ environment: OpaquePointer, least: Int = 0) {
+    static func trim(_ environment: OpaquePointer, minimum: Int = 0) {
         var descriptor: mdb_filehandle_t = -1
         var begun: OpaquePointer?
         guard mdb_env_get_fd(environment, &descriptor) == 0,
             mdb_txn_begin(environment, nil, 0, &begun) == 0
         else { return }
-        _ = cut(descriptor, to: max(least, Environment.usedBytes(environment)))
+        _ = cut(descriptor, to: max(minimum, Environment.usedBytes(environment)))
         mdb_txn_abort(begun)
     }
 }

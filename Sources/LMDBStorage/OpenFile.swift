@@ -30,7 +30,7 @@ final class OpenFile: Sendable {
     private let replacements = Atomic<Int>(0)
 
     /// The number of environments that a file may have at the same time: each needs address space for the whole map.
-    private static let mostReplacements = 32
+    private static let replacementLimit = 32
 
     init(_ environment: Environment) {
         present = Atomic(Self.retain(environment))
@@ -60,7 +60,7 @@ final class OpenFile: Sendable {
     func replace(_ failed: Environment) throws(StorageError) {
         guard failed === environment else { return }
         let count = replacements.add(1, ordering: .relaxed).newValue
-        guard failed.canBeRetired, count <= Self.mostReplacements else {
+        guard failed.canBeRetired, count <= Self.replacementLimit else {
             throw StorageError(.needsReopening, call: "mdb_txn_begin", file: failed.name)
         }
         let next: Environment

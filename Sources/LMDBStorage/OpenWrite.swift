@@ -35,7 +35,7 @@ final class OpenWrite: @unchecked Sendable {
     /// An upper bound of the pages that the write has taken, and the bound at which the trees are counted again.
     @exclusivity(unchecked) private var pages = 0
     @exclusivity(unchecked) private var checkedPages = 0
-    @exclusivity(unchecked) private var mostTreePages = 0
+    @exclusivity(unchecked) private var maxTreePages = 0
     /// The bytes of changes that may replace a value with its own pages, which LMDB does not use again.
     @exclusivity(unchecked) private var replacedBytes = 0
 
@@ -44,7 +44,7 @@ final class OpenWrite: @unchecked Sendable {
     /// The maximum number of pages of all trees from a root to a leaf that one change may copy or split.
     private static let pagesOfChange = 24
     /// LMDB keeps 131,071 changed pages, and needs some for its own lists at the end of the write.
-    private static let mostKept = 122_000
+    private static let maxKept = 122_000
     /// A value with fewer bytes has no pages of its own.
     private static let longBytes = 1500
     /// The number of pages for which space on the device is reserved at a time.
@@ -75,8 +75,8 @@ final class OpenWrite: @unchecked Sendable {
         refusal = 0
         granted = account == nil ? .max : Self.checkedBytes
         countFile(adding: 0)
-        (pages, checkedPages) = (0, Self.mostKept)
-        (mostTreePages, replacedBytes) = (0, 0)
+        (pages, checkedPages) = (0, Self.maxKept)
+        (maxTreePages, replacedBytes) = (0, 0)
         guard let reservation else { return }
         try reservation.begin(extent)
         try check(reservation.reserve(Self.reservedPages), "fallocate", path)
@@ -116,7 +116,7 @@ final class OpenWrite: @unchecked Sendable {
     /// all changes take no more than the trees.
     private var size: Int {
         let changes = max(0, pages - bytes >> 11) / Self.pagesOfChange
-        return min(bytes + changes * pageSize, mostTreePages * pageSize)
+        return min(bytes + changes * pageSize, maxTreePages * pageSize)
     }
 
     private func growBytes(in transaction: OpaquePointer?) -> Int32 {
@@ -124,8 +124,8 @@ final class OpenWrite: @unchecked Sendable {
         countTrees(in: transaction)
         countFile(adding: size)
         // The estimate counts a page again with each of its changes, so a measurement replaces it.
-        let most = account.isMeasured ? countedBytes : max(size, countedBytes)
-        guard most <= account.limit, account.hasSpace(for: Self.checkedBytes)
+        let maximum = account.isMeasured ? countedBytes : max(size, countedBytes)
+        guard maximum <= account.limit, account.hasSpace(for: Self.checkedBytes)
         else { return StorageError.memoryLimitCode }
         granted = bytes + Self.checkedBytes
         return 0
@@ -142,7 +142,7 @@ final class OpenWrite: @unchecked Sendable {
     private func countTrees(in transaction: OpaquePointer?) {
         var present = 0
         for table in 0..<tableCount { present += treePages(table, transaction) }
-        mostTreePages = max(mostTreePages, present)
+        maxTreePages = max(maxTreePages, present)
     }
 
     /// Reserves space for the pages that the write takes, or notifies the owners of addresses if LMDB may write pages.
@@ -155,14 +155,14 @@ final class OpenWrite: @unchecked Sendable {
             return 0
         }
         countTrees(in: transaction)
-        let taken = min(pages, mostTreePages + Self.pagesOfChange)
+        let taken = min(pages, maxTreePages + Self.pagesOfChange)
         if let reservation {
             checkedPages = pages + Self.reservedPages
             return reservation.reserve(taken + 3 * replacedBytes / pageSize + Self.reservedPages)
         }
-        checkedPages = pages + Self.mostKept - taken - 2 * added / pageSize
+        checkedPages = pages + Self.maxKept - taken - 2 * added / pageSize
         // Counting the trees for each change would take longer than reading moved values again.
-        if checkedPages - pages < Self.mostKept / 8 {
+        if checkedPages - pages < Self.maxKept / 8 {
             checkedPages = 0
             willMove?()
         }

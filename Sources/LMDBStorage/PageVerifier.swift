@@ -400,7 +400,7 @@ private struct HeaderFaults {
             TreeHead(PageImage($0), at: FileHeader.freeOffset)
         }
         guard var number = head.root else { return .none }
-        guard head.depth > 0, head.depth <= TreeHead.greatestDepth else { return .unknown }
+        guard head.depth > 0, head.depth <= TreeHead.maxDepth else { return .unknown }
         for depth in 1...head.depth {
             guard number < 1 << 47,
                 let page = try Platform.read(descriptor, pageSize, at: Int(number) * pageSize)

@@ -243,7 +243,7 @@ struct PageWalk: ~Copyable {
 
     private mutating func follow(_ tree: inout Tree) {
         let head = tree.head
-        guard head.depth <= TreeHead.greatestDepth, (head.depth == 0) == (head.root == nil) else {
+        guard head.depth <= TreeHead.maxDepth, (head.depth == 0) == (head.root == nil) else {
             return fail(nil, "the header of \(tree.name) has the invalid depth \(head.depth)")
         }
         if let root = head.root { visit(root, from: root, at: 0, depth: 1, &tree) }

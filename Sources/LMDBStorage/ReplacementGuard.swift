@@ -11,7 +11,7 @@ import Synchronization
 final class ReplacementGuard: Sendable {
     // The functions have their state in this source file, which therefore contains all their calls.
     private let slot: Int32
-    private let isNoted = Atomic<Bool>(false)
+    private let isRecorded = Atomic<Bool>(false)
     // because: the map stays at its address until the environment is closed.
     nonisolated(unsafe) let headers: MappedHeaders?
 
@@ -63,13 +63,13 @@ final class ReplacementGuard: Sendable {
     }
 
     /// Records that the file was replaced.
-    func note() { isNoted.store(true, ordering: .relaxed) }
+    func recordReplacement() { isRecorded.store(true, ordering: .relaxed) }
 
     /// Whether the file was replaced, as far as this process has noticed, or has no headers.
     ///
     /// LMDB reads the headers without verifying them when a transaction begins.
     var isReplaced: Bool {
-        isNoted.load(ordering: .relaxed) || slot >= 0 && shim_lost_pages_has_lost(slot) != 0
+        isRecorded.load(ordering: .relaxed) || slot >= 0 && shim_lost_pages_has_lost(slot) != 0
             || headers?.arePresent == false
     }
 

@@ -351,7 +351,7 @@ struct FileSeal: Equatable {
     /// The size of files that are sealed whenever they are closed, which takes about ten milliseconds.
     static let smallSize = 64 << 20
     /// The factor by which a larger file may exceed the written pages.
-    private static let greatestFactor = 16
+    private static let maxFactor = 16
 
     /// Returns whether a process that closes a file has written so much to it that sealing it takes little additional
     /// time.
@@ -359,7 +359,7 @@ struct FileSeal: Equatable {
     /// Sealing a gigabyte in memory takes under half a second, which is a quarter of the time of writing a sixteenth of it.
     static func isWorthwhile(_ descriptor: Int32, size: Int, written: Int) -> Bool {
         size <= smallSize
-            || written >= size / greatestFactor
+            || written >= size / maxFactor
                 && Platform.absentBytes(descriptor, size, atMost: written) <= written
     }
 }

@@ -270,7 +270,7 @@ extension Environment {
             }
         }
         if mode == .logged || mode == .checkpointed {
-            if mode == .logged, !isOutOfSpace { log?.isDoubtful = true }
+            if mode == .logged, !isOutOfSpace { log?.hasFailedFlush = true }
             log?.withdraw()
         }
     }

@@ -70,7 +70,7 @@ package final class AsyncOutput: Sendable {
     package func write(_ text: String) { write(text.utf8) }
 
     /// Records that the terminal has echoed the end of a line.
-    package func noteEchoedLine() { state.withLock { $0.endsInLine = true } }
+    package func recordEchoedLine() { state.withLock { $0.endsInLine = true } }
 
     /// Ends an unfinished last line, so that a prompt starts on a new line.
     package func finishLine() { state.withLock { finishLine(&$0) } }

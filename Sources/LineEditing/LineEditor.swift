@@ -271,7 +271,7 @@ extension LineEditor {
     func readCharacter(into character: UnsafeMutablePointer<wchar_t>) -> Int32 {
         DrawingTurn.give()
         defer { DrawingTurn.take() }
-        noteForUndo()
+        recordForUndo()
         while true {
             // While keys are pending, the line will be drawn again soon.
             if waiting.isEmpty, !Descriptor.hasInput(input) { draw() }
@@ -395,7 +395,7 @@ extension LineEditor {
         /// Records the typed text.
         ///
         /// Typing a word counts as one change.
-        mutating func note(_ text: (before: String, after: String)) {
+        mutating func record(_ text: (before: String, after: String)) {
             guard text.before + text.after != current.before + current.after else {
                 current = text
                 return
@@ -426,7 +426,7 @@ extension LineEditor {
     private static let longestNoted = 4_096
 
     /// Records the typed text before the next key changes it.
-    func noteForUndo() {
+    func recordForUndo() {
         guard let info = el_wline(editor)?.pointee, let start = info.buffer,
             let end = info.lastchar,
             end - start <= Self.longestNoted || !Descriptor.hasInput(input)
@@ -435,12 +435,12 @@ extension LineEditor {
         // During an incremental search, the last line of the text shows the pattern.
         let last = (typed.before + typed.after).split(separator: "\n").last ?? ""
         if ["bck:", "bck?", "fwd:", "fwd?"].contains(last.prefix(4)) { return }
-        undoing.note(typed)
+        undoing.record(typed)
     }
 
     /// Handles Ctrl-_: restores the text before the last change.
     func undo() -> UInt8 {
-        undoing.note(typed)
+        undoing.record(typed)
         guard let text = undoing.undo() else { return beep() }
         replaceTyped(with: text)
         return UInt8(CC_REFRESH)

@@ -16,7 +16,7 @@ package final class PlainPrompt {
         output.write(LineEditor.visible(prompt))
         let line = readLine()
         if line != .endOfInput, TerminalEnvironment.hasTerminalOutput, !wasTypedAhead {
-            output.noteEchoedLine()
+            output.recordEchoedLine()
         }
         return line
     }

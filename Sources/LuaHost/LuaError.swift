@@ -128,7 +128,7 @@ final class LuaErrorBox {
     /// The number of bytes of a message that a script with a memory limit receives.
     ///
     /// Messages repeat what a script has written.
-    static let greatestMessage = 4096
+    static let maxMessageBytes = 4096
 
     init(
         _ error: any Error, code: String, message: String, position: String, isShortened: Bool
@@ -141,8 +141,8 @@ final class LuaErrorBox {
 
     /// Returns a message that is not longer than ``greatestMessage``.
     static func shortened(_ message: String) -> String {
-        guard message.utf8.count > greatestMessage else { return message }
-        return String(decoding: message.utf8.prefix(greatestMessage - 100), as: UTF8.self) + "…"
+        guard message.utf8.count > maxMessageBytes else { return message }
+        return String(decoding: message.utf8.prefix(maxMessageBytes - 100), as: UTF8.self) + "…"
     }
 
     private var range: ScriptTextRange? { (error as? any ScriptError)?.scriptRange }
@@ -265,10 +265,10 @@ extension LuaState {
     private func popText(_ L: OpaquePointer) -> String {
         var length = 0
         guard account != nil, let bytes = shim_bytes(L, -1, &length),
-            length > LuaErrorBox.greatestMessage
+            length > LuaErrorBox.maxMessageBytes
         else { return pop(L).string?.description ?? "" }
         defer { shim_settop(L, shim_top(L) - 1) }
-        let start = UnsafeRawBufferPointer(start: bytes, count: LuaErrorBox.greatestMessage)
+        let start = UnsafeRawBufferPointer(start: bytes, count: LuaErrorBox.maxMessageBytes)
         return String(decoding: start, as: UTF8.self) + "…"
     }
 
@@ -340,15 +340,15 @@ extension LuaState {
 /// How a function is called, according to the description of the API.
 package struct LuaUsage: Sendable {
     /// The maximum number of arguments, without the receiver; nil for any number.
-    package let mostArguments: Int?
+    package let maxArguments: Int?
     /// The call in messages: `store:objects(class)`.
     package let text: String
     /// For each argument that can be a table of options, without the receiver and counted from 1, the keys of the table.
     package let options: [Int: [String]]
 
     /// Creates a usage.
-    package init(mostArguments: Int?, text: String, options: [Int: [String]]) {
-        self.mostArguments = mostArguments
+    package init(maxArguments: Int?, text: String, options: [Int: [String]]) {
+        self.maxArguments = maxArguments
         self.text = text
         self.options = options
     }
@@ -371,20 +371,20 @@ extension LuaCall {
     /// The usage is looked up when a call first has more arguments than those before. Until then, a call costs a
     /// comparison.
     func refuseSurplus() throws {
-        guard let usage, let most = usage.mostArguments else {
+        guard let usage, let maximum = usage.maxArguments else {
             function.knownCount = .max
             return
         }
         let receiver = function.isMethod ? 1 : 0
-        function.knownCount = most + receiver
+        function.knownCount = maximum + receiver
         guard count > function.knownCount,
             (function.knownCount + 1...count).contains(where: { !isNil($0) })
         else { return }
         let arguments =
-            switch most {
+            switch maximum {
             case 0: "no arguments"
             case 1: "1 argument"
-            default: "\(most) arguments"
+            default: "\(maximum) arguments"
             }
         throw LuaArgumentError(
             "'\(name)' takes \(arguments), got \(count - receiver); write \(usage.text)")

@@ -197,25 +197,25 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
         return (Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue(), keys)
     }
     /// Passes the elements of a short array to the body; returns nil for other values, and for tables with a metatable,
-    /// other keys, gaps, or more than ``LuaFields/mostElements`` elements.
+    /// other keys, gaps, or more than ``LuaFields/maxElements`` elements.
     package func withElements<R>(_ body: (borrowing LuaFields) throws -> R) rethrows -> R? {
         guard value.pointee.tag == SHIM_OTHER, index != 0 else { return nil }
         return try withUnsafeTemporaryAllocation(
-            of: shim_value.self, capacity: LuaFields.mostElements
+            of: shim_value.self, capacity: LuaFields.maxElements
         ) {
             // because: the allocation is not empty
             let values = $0.baseAddress!
-            let count = shim_array(L, index, values, Int64(LuaFields.mostElements))
+            let count = shim_array(L, index, values, Int64(LuaFields.maxElements))
             return count < 0 ? nil : try body(LuaFields(values, Int(count), L))
         }
     }
     /// Passes the keys and the values of a small table to the body; returns nil for other values, and for tables with a
-    /// metatable, keys that are not strings, or more than ``LuaFields/mostElements`` entries.
+    /// metatable, keys that are not strings, or more than ``LuaFields/maxElements`` entries.
     package func withEntries<R>(
         _ body: (_ keys: borrowing LuaFields, _ values: borrowing LuaFields) throws -> R
     ) rethrows -> R? {
         guard value.pointee.tag == SHIM_OTHER, index != 0 else { return nil }
-        let capacity = LuaFields.mostElements
+        let capacity = LuaFields.maxElements
         return try withUnsafeTemporaryAllocation(of: shim_value.self, capacity: 2 * capacity) {
             // because: the allocation is not empty
             let keys = $0.baseAddress!
@@ -242,7 +242,7 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     let values: UnsafePointer<shim_value>
     let L: OpaquePointer
     /// The maximum number of elements of an array, or of entries of a table.
-    package static let mostElements = 64
+    package static let maxElements = 64
     /// The number of fields or elements.
     ///
     /// A field that is `nil` in the table does not count.

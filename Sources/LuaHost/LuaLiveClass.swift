@@ -190,7 +190,7 @@ extension LuaState {
     private func functions(of set: LuaLiveMethods) -> [LuaReference] {
         if let known = methodSets[ObjectIdentifier(set)] { return known }
         let L = stack
-        let made = (set.methods + set.metamethods).enumerated().map { index, method in
+        let created = (set.methods + set.metamethods).enumerated().map { index, method in
             let body: (borrowing LuaCall) throws -> LuaAnswer
             if let free = method.free {
                 body = free
@@ -206,8 +206,8 @@ extension LuaState {
                 on: L)
             return popReference(L)
         }
-        methodSets[ObjectIdentifier(set)] = made
-        return made
+        methodSets[ObjectIdentifier(set)] = created
+        return created
     }
 
     func makeClass(_ type: LuaLiveClass, kind: Int, name: String, on L: OpaquePointer)
@@ -301,10 +301,10 @@ private let dispatchCalls = shim_class_calls(
     create: { context, L, values, count, key in
         dispatch(context)._withUnsafeGuaranteedRef { type in
             do {
-                guard let made = try type.create(LuaFields(values!, Int(count), L!)) else {
+                guard let created = try type.create(LuaFields(values!, Int(count), L!)) else {
                     return 2
                 }
-                key!.pointee = made
+                key!.pointee = created
                 return 0
             } catch {
                 return answer(L, error)

@@ -220,7 +220,7 @@ package final class LuaState {
     /// Returns the name of a member that an access to an object used; a very long name, which no member has, is cut.
     func memberName(at index: Int32, on L: OpaquePointer) -> LuaValue {
         guard Int(shim_type(L, index)) == SHIM_TSTRING,
-            shim_rawlen(L, index) > LuaErrorBox.greatestMessage
+            shim_rawlen(L, index) > LuaErrorBox.maxMessageBytes
         else { return value(at: index, on: L) }
         var length = 0
         let bytes = UnsafeRawBufferPointer(start: shim_bytes(L, index, &length), count: 200)

@@ -111,7 +111,7 @@ package final class MemoryAccount: Sendable {
         guard let now = measure?() else { return }
         let taken = now - before.load(ordering: .relaxed)
         rest.store(max(0, taken - heap.load(ordering: .relaxed)), ordering: .relaxed)
-        noteHighest()
+        recordHighest()
     }
 
     /// Returns free memory of the heap to the system and measures again, if the process has a considerable amount of
@@ -143,11 +143,11 @@ package final class MemoryAccount: Sendable {
     /// would exceed it by more than half of the reserve.
     package func grants(_ bytes: Int, beyondLimit: Bool = false) -> Bool {
         measureIfDue()
-        let most = beyondLimit ? (capacity + limit) / 2 : capacity
+        let maximum = beyondLimit ? (capacity + limit) / 2 : capacity
         var sum = heap.load(ordering: .relaxed)
         while true {
             let (wanted, overflows) = sum.addingReportingOverflow(bytes)
-            guard !overflows, wanted <= most - rest.load(ordering: .relaxed) else {
+            guard !overflows, wanted <= maximum - rest.load(ordering: .relaxed) else {
                 if overflows || !relieve() { return false }
                 sum = heap.load(ordering: .relaxed)
                 continue
@@ -155,7 +155,7 @@ package final class MemoryAccount: Sendable {
             let (done, now) = heap.weakCompareExchange(
                 expected: sum, desired: wanted, ordering: .relaxed)
             if done {
-                noteHighest()
+                recordHighest()
                 return true
             }
             sum = now
@@ -165,7 +165,7 @@ package final class MemoryAccount: Sendable {
     /// Charges bytes of Lua's heap that cannot be refused.
     package func record(_ bytes: Int) {
         heap.add(bytes, ordering: .relaxed)
-        noteHighest()
+        recordHighest()
     }
 
     /// Releases bytes that were charged or recorded.
@@ -174,9 +174,9 @@ package final class MemoryAccount: Sendable {
     /// Returns whether the script may take this number of bytes, which are not charged.
     package func hasSpace(for bytes: Int) -> Bool {
         measureIfDue()
-        let most = capacity.subtractingReportingOverflow(bytes)
-        guard !most.overflow else { return false }
-        return self.bytes <= most.partialValue || relieve() && self.bytes <= most.partialValue
+        let maximum = capacity.subtractingReportingOverflow(bytes)
+        guard !maximum.overflow else { return false }
+        return self.bytes <= maximum.partialValue || relieve() && self.bytes <= maximum.partialValue
     }
 
     /// Throws unless the script may take this number of bytes, which are not charged.
@@ -217,7 +217,7 @@ package final class MemoryAccount: Sendable {
             || Self.now >= nextFutileCollection.load(ordering: .relaxed)
     }
 
-    private func noteHighest() {
+    private func recordHighest() {
         let sum = bytes
         if sum > highest.load(ordering: .relaxed) { highest.store(sum, ordering: .relaxed) }
     }

@@ -152,7 +152,7 @@ final class UsageCounter: Sendable {
     var usage: ScriptUsage { state.withLock { $0 } }
 
     /// Records the end of a run, on the engine's thread.
-    func note(_ time: Duration, _ context: ScriptContext) {
+    func record(_ time: Duration, _ context: ScriptContext) {
         let instructions =
             context.configuration.limits.instructions == nil ? nil : context.state.instructions
         let memory = context.memoryInUse

@@ -45,8 +45,8 @@ final class StubRegistry: Sendable {
                 tables.insert(steps.prefix(count).joined(separator: "."))
             }
         }
-        let made = tables.subtracting(declarations.keys).sorted().map { "\($0) = {}\n" }
-        return (made + declarations.sorted { $0.key < $1.key }.map(\.value))
+        let created = tables.subtracting(declarations.keys).sorted().map { "\($0) = {}\n" }
+        return (created + declarations.sorted { $0.key < $1.key }.map(\.value))
             .joined(separator: "\n")
     }
 

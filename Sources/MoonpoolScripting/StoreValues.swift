@@ -203,9 +203,9 @@ final class HostStores {
     static func of(_ context: ScriptContext) -> HostStores {
         let key = ObjectIdentifier(HostStores.self)
         if let known = context.attachments[key] as? HostStores { return known }
-        let made = HostStores()
-        context.attachments[key] = made
-        return made
+        let created = HostStores()
+        context.attachments[key] = created
+        return created
     }
 
     func throwFailure() throws {
@@ -217,9 +217,9 @@ final class HostStores {
             return known.typed
         }
         stores = stores.filter { !$0.value.engine.isClosed }
-        let made = Moonpool.Store(hosted: engine)
-        stores[ObjectIdentifier(engine)] = (engine, made)
-        return made
+        let created = Moonpool.Store(hosted: engine)
+        stores[ObjectIdentifier(engine)] = (engine, created)
+        return created
     }
 }
 

@@ -60,7 +60,7 @@ package final class ClusterMember: ReplicationWork {
         let file = StatusFile(
             path, .follower, stream: stream, servers: servers.display)
         progress = ReplicationProgress(
-            status, file, mostPause: ConnectionLimits(lease: options.leaseDuration).pause,
+            status, file, maxPause: ConnectionLimits(lease: options.leaseDuration).pause,
             report: report)
         try join()
     }
@@ -122,8 +122,8 @@ package final class ClusterMember: ReplicationWork {
                 progress.didSucceed()
             } catch let error as ReplicationError {
                 if case .fatal = error { throw error }
-                if case .replaced = error { lease.giveUp() }
-                status.note(error.description)
+                if case .replaced = error { lease.abandon() }
+                status.record(error.description)
                 try progress.waitToRetry(after: error.description)
             }
         }
@@ -203,7 +203,7 @@ package final class ClusterMember: ReplicationWork {
             try NatsConnection(servers, within: limit), streamName, limit: limit)
         let store = try open()
         defer { store.close() }
-        status.noteConnection()
+        status.recordConnection()
         while !status.isStopping {
             progress.writeStatus()
             store.fileMayHaveChanged()

@@ -58,7 +58,7 @@ package final class Follower: ReplicationWork {
         let file = StatusFile(
             path, .follower, stream: stream, servers: servers.display)
         progress = ReplicationProgress(
-            status, file, mostPause: options.limits.pause, report: report)
+            status, file, maxPause: options.limits.pause, report: report)
         store.isReplicating = true
         record = try ReplicationRecord.read(store)
         if let record, record.role == .publisher {
@@ -117,7 +117,7 @@ package final class Follower: ReplicationWork {
                 try abandon()
             } catch let error as ReplicationError {
                 try abandon()
-                status.note(error.description)
+                status.record(error.description)
                 guard case .temporary(let reason) = error, !options.failsFast else { throw error }
                 try progress.waitToRetry(after: reason)
             }
@@ -145,7 +145,7 @@ package final class Follower: ReplicationWork {
         let start = try self.start(stream, state)
         let end = state.last
         let messages = try stream.consume(from: start, heartbeat: options.limits.silence / 4)
-        status.noteConnection {
+        status.recordConnection {
             $0.sequence = start - 1
             $0.version = record?.version ?? 0
             $0.lag = end - min(end, start - 1)
@@ -368,7 +368,7 @@ package final class Follower: ReplicationWork {
         .invalidObject,
         .invalidArgument, .invalidSchema, .outOfRange,
     ]
-    private static let mostWarnings = 20
+    private static let maxWarnings = 20
 
     /// Rolls back and ignores a message that the publisher of the store cannot have sent.
     ///
@@ -377,10 +377,10 @@ package final class Follower: ReplicationWork {
         try abandon()
         status.update { $0.skipped += 1 }
         let count = status.snapshot.skipped
-        guard count <= Self.mostWarnings else { return }
+        guard count <= Self.maxWarnings else { return }
         progress.report(
             "skipped message \(position.sequence) of the stream '\(streamName)': \(reason)"
-                + (count == Self.mostWarnings ? "; further ones are only counted" : ""))
+                + (count == Self.maxWarnings ? "; further ones are only counted" : ""))
     }
 
     /// The stream does not have the commits after the store's version.

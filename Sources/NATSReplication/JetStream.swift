@@ -86,16 +86,16 @@ final class JetStream {
                 fault = "discard = new with \(description), and would refuse commits; set old"
             } else if hidesOutcomes {
                 fault = "no_ack = true, with which the server does not confirm commits; set false"
-            } else if messageSize > 0, messageSize < Self.leastMessageSize {
+            } else if messageSize > 0, messageSize < Self.minMessageSize {
                 fault =
-                    "max_msg_size = \(messageSize); the least possible size is \(Self.leastMessageSize)"
+                    "max_msg_size = \(messageSize); the least possible size is \(Self.minMessageSize)"
             }
             if let fault {
                 throw ReplicationError.fatal("the stream '\(name)' has \(fault)")
             }
         }
 
-        private static let leastMessageSize: UInt64 = 64 << 10
+        private static let minMessageSize: UInt64 = 64 << 10
     }
 
     /// The state of the stream; nil if it does not exist.

@@ -83,8 +83,8 @@ final class NatsConnection {
     private static func connect(
         _ options: NatsOptions, _ limit: Duration, _ functions: NatsFunctions
     ) throws -> OpaquePointer {
-        var made: OpaquePointer?
-        guard functions.options_create(&made) == 0, let settings = made else {
+        var created: OpaquePointer?
+        guard functions.options_create(&created) == 0, let settings = created else {
             throw ReplicationError.fatal("not enough memory")
         }
         defer { functions.options_destroy(settings) }
@@ -200,14 +200,14 @@ final class NatsConnection {
         _ subject: String, reply: String? = nil, headers: [(String, String)] = [],
         _ data: [UInt8] = []
     ) throws {
-        var made: OpaquePointer?
+        var created: OpaquePointer?
         let status = data.withUnsafeBytes { bytes in
             functions.message_create(
-                &made, subject, reply, bytes.assumingMemoryBound(to: CChar.self).baseAddress,
+                &created, subject, reply, bytes.assumingMemoryBound(to: CChar.self).baseAddress,
                 Int32(bytes.count))
         }
         try check(status)
-        guard let message = made else { return }
+        guard let message = created else { return }
         defer { functions.message_destroy(message) }
         for (name, value) in headers { try check(functions.header_set(message, name, value)) }
         try check(functions.publish(handle, message))
@@ -220,14 +220,15 @@ final class NatsConnection {
     func request(
         _ subject: String, _ body: String, within limit: Duration = .seconds(5)
     ) throws -> [UInt8] {
-        var made: OpaquePointer?
+        var created: OpaquePointer?
         let body = Array(body.utf8)
         let status = body.withUnsafeBytes { bytes in
             functions.request(
-                &made, handle, subject, bytes.baseAddress, Int32(bytes.count), limit.milliseconds)
+                &created, handle, subject, bytes.baseAddress, Int32(bytes.count), limit.milliseconds
+            )
         }
         try check(status)
-        guard let message = made else { return [] }
+        guard let message = created else { return [] }
         defer { functions.message_destroy(message) }
         return data(of: message)
     }
@@ -236,21 +237,21 @@ final class NatsConnection {
 
     /// Returns an inbox: a unique subject for replies to this connection.
     func makeInbox() throws -> String {
-        var made: UnsafeMutablePointer<CChar>?
-        try check(functions.inbox_create(&made))
-        guard let made else { return "" }
-        defer { functions.inbox_destroy(made) }
-        return String(cString: made)
+        var created: UnsafeMutablePointer<CChar>?
+        try check(functions.inbox_create(&created))
+        guard let created else { return "" }
+        defer { functions.inbox_destroy(created) }
+        return String(cString: created)
     }
 
     /// Subscribes to a subject.
     func subscribe(_ subject: String) throws -> NatsSubscription {
-        var made: OpaquePointer?
-        try check(functions.subscribe(&made, handle, subject))
-        guard let made else { throw ReplicationError.fatal("not enough memory") }
+        var created: OpaquePointer?
+        try check(functions.subscribe(&created, handle, subject))
+        guard let created else { throw ReplicationError.fatal("not enough memory") }
         // With the default limits, messages of a snapshot that arrive faster than they are read would be dropped.
-        _ = functions.set_pending_limits(made, -1, -1)
-        return NatsSubscription(self, made)
+        _ = functions.set_pending_limits(created, -1, -1)
+        return NatsSubscription(self, created)
     }
 
     /// Subscribes to a subject as a member of a group: each message is delivered to one member.
@@ -259,20 +260,20 @@ final class NatsConnection {
     /// ``NatsSubscription/next(within:)`` throws ``NatsMessagesDropped``. There is always space for one message of the
     /// maximum size that the server allows.
     func subscribe(_ subject: String, group: String, byteLimit: Int) throws -> NatsSubscription {
-        var made: OpaquePointer?
-        try check(functions.queue_subscribe(&made, handle, subject, group))
-        guard let made else { throw ReplicationError.fatal("not enough memory") }
+        var created: OpaquePointer?
+        try check(functions.queue_subscribe(&created, handle, subject, group))
+        guard let created else { throw ReplicationError.fatal("not enough memory") }
         _ = functions.set_pending_limits(
-            made, 65_536, Int32(clamping: max(byteLimit, messageLimit)))
-        return NatsSubscription(self, made)
+            created, 65_536, Int32(clamping: max(byteLimit, messageLimit)))
+        return NatsSubscription(self, created)
     }
 
     fileprivate func next(_ subscription: OpaquePointer, _ milliseconds: Int64) throws
         -> NatsMessage?
     {
-        var made: OpaquePointer?
-        let status = functions.next_message(&made, subscription, milliseconds)
-        guard status == 0, let message = made else {
+        var created: OpaquePointer?
+        let status = functions.next_message(&created, subscription, milliseconds)
+        guard status == 0, let message = created else {
             // A closed connection has no more messages.
             if !isOpen { try check(status == 0 ? 1 : status) }
             if status == Self.noResponders { return .noResponders }

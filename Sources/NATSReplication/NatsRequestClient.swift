@@ -79,11 +79,12 @@ package final class NatsRequestClient: RequestClient {
     private func connect(within limit: Duration) throws -> Shared {
         if let known = connection.withLock({ $0 }), known.connection.isOpen { return known }
         // Runs without the lock, because other requests have their own time limits.
-        let made = Shared(connection: try NatsConnection(servers, within: min(limit, .seconds(5))))
+        let created = Shared(
+            connection: try NatsConnection(servers, within: min(limit, .seconds(5))))
         return connection.withLock { known in
             if let known, known.connection.isOpen { return known }
-            if !isClosed.load(ordering: .acquiring) { known = made }
-            return made
+            if !isClosed.load(ordering: .acquiring) { known = created }
+            return created
         }
     }
 

@@ -86,7 +86,7 @@ package final class NatsRequestServer: RequestServer {
                 try receive(&pause)
             } catch {
                 let milliseconds = pause.next()
-                status.note("\(error)")
+                status.record("\(error)")
                 report("\(error); trying again in \(milliseconds) ms")
                 status.rest(atMost: .milliseconds(milliseconds))
             }
@@ -103,7 +103,7 @@ package final class NatsRequestServer: RequestServer {
             // The connection works, and the requests that wait in the library are not lost.
             let problem =
                 "requests to '\(subject)' were dropped because too many were waiting; their senders receive timed_out"
-            status.note(problem)
+            status.record(problem)
             report(problem)
             return nil
         }
@@ -116,7 +116,7 @@ package final class NatsRequestServer: RequestServer {
             subject, group: Self.group, byteLimit: byteWindow)
         try connection.flush()
         pause.reset()
-        status.noteConnection()
+        status.recordConnection()
         while !status.isStopping {
             guard hasSpace else {
                 status.pause(atMost: .milliseconds(100))

@@ -100,7 +100,7 @@ package final class Publisher: ReplicationWork {
         let file = StatusFile(
             path, .publisher, stream: stream, servers: servers.display)
         progress = ReplicationProgress(
-            status, file, mostPause: options.limits.pause, report: report)
+            status, file, maxPause: options.limits.pause, report: report)
         progress.watchCommits(of: store)
     }
 
@@ -128,7 +128,7 @@ package final class Publisher: ReplicationWork {
             } catch let error as ReplicationError {
                 stream = nil
                 acknowledgments = nil
-                status.note(error.description)
+                status.record(error.description)
                 guard case .temporary(let reason) = error, !options.failsFast else { throw error }
                 try progress.waitToRetry(after: reason) {
                     // Later changes come from the history or a snapshot.
@@ -157,7 +157,7 @@ package final class Publisher: ReplicationWork {
         lastAnswer = .now
         self.stream = stream
         if isPublisher { try takePosition(of: stream) } else { try takeOver(stream) }
-        status.noteConnection { $0.isPublisher = true }
+        status.recordConnection { $0.isPublisher = true }
     }
 
     /// Reads the end of the stream.

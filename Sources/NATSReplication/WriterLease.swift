@@ -29,7 +29,7 @@ final class WriterLease: Sendable {
 
     private struct State {
         var isHeld = false
-        var isGivenUp = false
+        var isAbandoned = false
         var position: Position?
         /// The last revision, and the time after which the holder may not write.
         var revision: UInt64 = 0
@@ -69,13 +69,13 @@ final class WriterLease: Sendable {
     var requestLimit: Duration { ConnectionLimits(lease: span).request }
 
     /// Whether this member holds the lease, which may have ended while no server can be reached.
-    var isHeld: Bool { state.withLock { $0.isHeld && !$0.isGivenUp } }
+    var isHeld: Bool { state.withLock { $0.isHeld && !$0.isAbandoned } }
 
     /// Sets the position with which the member is a candidate; nil if it cannot become the writer.
     func setPosition(_ position: Position?) { state.withLock { $0.position = position } }
 
     /// Releases the lease, so that another member can take it at once.
-    func giveUp() { state.withLock { $0.isGivenUp = true } }
+    func abandon() { state.withLock { $0.isAbandoned = true } }
 
     /// Starts the thread.
     func start() throws {
@@ -117,11 +117,11 @@ final class WriterLease: Sendable {
                 }
             } catch {
                 leases = nil
-                control.note("\(error)")
+                control.record("\(error)")
             }
             control.rest(atMost: span / 12)
         } while !control.isStopping
-        giveUp()
+        abandon()
         // because: without a connection, the lease ends by itself.
         if let leases, state.withLock({ $0.isHeld }) { try? renew(leases) }
     }
@@ -129,18 +129,20 @@ final class WriterLease: Sendable {
     /// Reports the end of the time in which the writer may write.
     private func checkLimit() {
         let isValid = state.withLock {
-            $0.isHeld && !$0.isGivenUp && MonotonicClock.nanosecondsWithSleep < $0.limit
+            $0.isHeld && !$0.isAbandoned && MonotonicClock.nanosecondsWithSleep < $0.limit
         }
         guard !isValid, status.snapshot.lease?.isValid == true else { return }
         status.update { $0.lease?.isValid = false }
     }
 
     private func renew(_ leases: KeyValueBucket) throws {
-        let (revision, limit, isGivenUp) = state.withLock { ($0.revision, $0.limit, $0.isGivenUp) }
+        let (revision, limit, isAbandoned) = state.withLock {
+            ($0.revision, $0.limit, $0.isAbandoned)
+        }
         let begin = MonotonicClock.nanosecondsWithSleep
-        guard isGivenUp || begin + nanoseconds(span / 3) >= limit else { return }
-        if let new = try leases.put(Self.key, value(isReleased: isGivenUp), expecting: revision) {
-            guard !isGivenUp else { return lose() }
+        guard isAbandoned || begin + nanoseconds(span / 3) >= limit else { return }
+        if let new = try leases.put(Self.key, value(isReleased: isAbandoned), expecting: revision) {
+            guard !isAbandoned else { return lose() }
             return extend(new, begin)
         }
         // The answer to the last renewal may be lost.
@@ -166,7 +168,7 @@ final class WriterLease: Sendable {
     private func lose() {
         state.withLock {
             $0.isHeld = false
-            $0.isGivenUp = false
+            $0.isAbandoned = false
             $0.position = nil
         }
         DeadlineFile.remove(file)

@@ -166,13 +166,13 @@ package final class PostgresMirror {
     private func layout(of schema: Schema) throws -> RelationalLayout {
         if let layout, layoutSchema === schema { return layout }
         let classes = schema.classes.sorted { $0.name < $1.name }
-        let made = try RelationalLayout(
+        let created = try RelationalLayout(
             classes, classes, isWhole: true, in: PostgresDialect(schemaName: schemaName))
         for stage in stages.values { try server.run("DROP TABLE IF EXISTS \(stage)") }
         stages = [:]
-        layout = made
+        layout = created
         layoutSchema = schema
-        return made
+        return created
     }
 
     /// Deletes the rows with the keys of objects in a column.

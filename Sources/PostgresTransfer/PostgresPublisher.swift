@@ -92,7 +92,7 @@ package final class PostgresPublisher: ReplicationWork {
             } catch let error as FormatError {
                 let isLost = mirror.map { !$0.isConnected } ?? true
                 mirror = nil
-                status.note(error.description)
+                status.record(error.description)
                 guard isLost, !options.failsFast else { throw error }
                 try progress.waitToRetry(after: error.description) {
                     older = nil
@@ -112,7 +112,7 @@ package final class PostgresPublisher: ReplicationWork {
         } else {
             try fill(mirror, existing: options.replaces ? .replace : .refuse)
         }
-        status.noteConnection()
+        status.recordConnection()
         return mirror
     }
 

@@ -111,7 +111,7 @@ final class PromptLoop {
         let unanswered = Unanswered()
         let pipe = output.pipe
         func post(_ body: @escaping @Sendable (Session) -> PanelFrame?) {
-            unanswered.note()
+            unanswered.record()
             script.post { [mailbox] _ in
                 if let session = mailbox.session?.value { mailbox.show(body(session)) }
                 unanswered.clear()
@@ -149,7 +149,7 @@ final class PromptLoop {
     private final class Unanswered: Sendable {
         private let count = Mutex(0)
         var waits: Bool { count.withLock { $0 > 0 } }
-        func note() { count.withLock { $0 += 1 } }
+        func record() { count.withLock { $0 += 1 } }
         func clear() {
             count.withLock { count in
                 assert(count > 0, "a request is answered once")

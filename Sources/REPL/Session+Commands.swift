@@ -42,7 +42,7 @@ extension Session {
     }
 
     /// Lets `prompt/reload` record the files of modules that have been loaded.
-    func noteModules() {
+    func recordModules() {
         let count = context.state.loadedModules?.pairs.count ?? 0
         guard count != moduleCount else { return }
         moduleCount = count

@@ -101,7 +101,7 @@ package final class Session {
         module.install(for: self)
         installHelp()
         confirmLosses()
-        noteModules()
+        recordModules()
         context.storeModule.chunkSource = { [evaluator] in evaluator.source(named: $0) }
     }
 
@@ -152,9 +152,9 @@ package final class Session {
             screen.writeToScreen(
                 screenStyle.paint(Self.text(of: clock.now - begin), .dim) + "\n")
         }
-        noteObservers()
+        recordObservers()
         noticeStoreOfUser()
-        noteModules()
+        recordModules()
         for (_, function) in afterEntry.sorted(by: { $0.key < $1.key }) {
             do {
                 _ = try context.entry { () throws in try function.call([.text(entry)]) }
@@ -293,7 +293,7 @@ package final class Session {
     }
 
     /// Records the titles of the observers, so that `.why` can name observers that have ended.
-    private func noteObservers() {
+    private func recordObservers() {
         for token in context.storeModule.activeTokens where seenObservers["\(token.number)"] == nil
         {
             let title = "observer \(token.number), \(token.title)"

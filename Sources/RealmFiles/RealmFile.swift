@@ -245,7 +245,7 @@ package final class RealmFile {
     }
 
     /// Adds to the numbers of lost values and objects of a damaged file.
-    func noteLost(values: Int, objects: Int) {
+    func recordLost(values: Int, objects: Int) {
         damage.lostValues += values
         damage.lostObjects += objects
     }

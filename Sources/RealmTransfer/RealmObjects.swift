@@ -120,7 +120,7 @@ final class RealmObjects {
             } catch let error as StoreError where error.code == .duplicateKey {
                 throw try importer.duplicate(primaryKey(), schemas[position])
             }
-            values.note(realmKey, position, object)
+            values.record(realmKey, position, object)
             for field in fields where field.mayMerge {
                 try countMerged(field, rows, row: row, object: object, position: position)
             }

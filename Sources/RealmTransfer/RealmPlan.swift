@@ -66,7 +66,7 @@ struct RealmPlan {
             classes.append(Class(source: source, name: name, schema: ClassSchema(name, [])))
         }
         for position in classes.indices { plan(position) }
-        noteRest(chosen)
+        recordRest(chosen)
     }
 
     /// Returns the name of a class without the prefix of user classes.
@@ -111,7 +111,7 @@ struct RealmPlan {
         return file.classes.filter { kept.contains($0.index) }
     }
 
-    private mutating func noteRest(_ chosen: [RealmClass]) {
+    private mutating func recordRest(_ chosen: [RealmClass]) {
         let kept = Set(chosen.map(\.index))
         let users = Set(file.userClasses.map(\.index))
         let internals = file.classes.filter { !users.contains($0.index) }

@@ -41,7 +41,9 @@ final class RealmValues {
     }
 
     /// Records the object for a key of the file.
-    func note(_ key: Int64, _ class: Int, _ object: ObjectKey) { objects[`class`].add(key, object) }
+    func record(_ key: Int64, _ class: Int, _ object: ObjectKey) {
+        objects[`class`].add(key, object)
+    }
 
     /// Returns the value of a property; nil if it links to objects that are created later.
     func value(

@@ -13,9 +13,9 @@ package struct ReplicationProgress {
 
     package init(
         _ status: ReplicationStatus, _ file: StatusFile,
-        mostPause: Duration = ConnectionLimits().pause, report: @escaping (String) -> Void
+        maxPause: Duration = ConnectionLimits().pause, report: @escaping (String) -> Void
     ) {
-        backOff = BackOff(most: mostPause)
+        backOff = BackOff(maximum: maxPause)
         self.status = status
         self.file = file
         self.report = report
@@ -68,15 +68,17 @@ package struct ReplicationProgress {
 /// Delays between attempts, which grow after each failure up to a limit.
 package struct BackOff {
     private static let first = 100
-    private let most: Int
+    private let maximum: Int
     private var pause = first
 
-    package init(most: Duration = ConnectionLimits().pause) { self.most = Int(most.milliseconds) }
+    package init(maximum: Duration = ConnectionLimits().pause) {
+        self.maximum = Int(maximum.milliseconds)
+    }
 
     /// Returns the milliseconds to wait before the next attempt.
     package mutating func next() -> Int {
         defer { pause = pause * 2 }
-        pause = min(pause, most)
+        pause = min(pause, maximum)
         return pause + Int.random(in: 0...pause / 4)
     }
 

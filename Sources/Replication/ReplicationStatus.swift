@@ -145,7 +145,7 @@ package final class ReplicationStatus: @unchecked Sendable {
     }
 
     /// Records an error, which has ended the connection.
-    package func note(_ error: String) {
+    package func record(_ error: String) {
         update {
             $0.isConnected = false
             $0.lastError = Failure(message: error, time: .now)
@@ -156,7 +156,7 @@ package final class ReplicationStatus: @unchecked Sendable {
     ///
     /// Both are recorded together, because a thread that waits for a connection without lag must not read the lag of an
     /// earlier connection.
-    package func noteConnection(_ change: (inout Snapshot) -> Void = { _ in }) {
+    package func recordConnection(_ change: (inout Snapshot) -> Void = { _ in }) {
         update {
             change(&$0)
             $0.isConnected = true

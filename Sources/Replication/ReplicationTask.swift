@@ -61,7 +61,7 @@ package final class ReplicationTask: Sendable {
                 let work = try job.open(path, status) { _ in }
                 status.update { $0.hasStarted = true }
                 do { try work.run() } catch {
-                    status.note(Self.message(of: error))
+                    status.record(Self.message(of: error))
                     hasFailed = true
                 }
                 work.close()

@@ -15,7 +15,7 @@ final class IdleCollector {
     init(_ context: ScriptContext) { self.context = context }
 
     /// Plans a collection if the script has run code since the last one; called after every turn.
-    func noteTurn() {
+    func recordTurn() {
         guard timer == nil, context.state.memory.used != memoryAfterCollection else { return }
         timer = context.loop.timer(after: pause, keepsAlive: false) { [weak self] in
             self?.collect()

@@ -4,7 +4,7 @@ import ObjectStore
 
 // `require "luv"` in a script.
 //
-// luv has its own libuv loop, which becomes a guest of the script's loop: its callbacks run in the script's turns,
+// luv has its own libuv loop, which is embedded in the script's loop: its callbacks run in the script's turns,
 // between observers and timers, and its active handles keep the script running. luv does not get the script's own loop,
 // because `uv.walk` and `uv.stop` would then affect the handles of stores.
 //
@@ -18,7 +18,7 @@ extension ScriptContext {
         else { return }
         let function = state.makeFunction("luv") { [weak self] call in
             guard let self else { return .none }
-            // There is one guest per loop, so a script that has unloaded the module gets the same one again.
+            // There is one embedded loop per loop, so a script that has unloaded the module gets the same one again.
             if let luv { return try call.answer([.table(luv.module)]) }
             let module = try loadLuv(call[1], package)
             if let table = module.first?.table { try hostLuv(table) }
@@ -49,15 +49,15 @@ extension ScriptContext {
     }
 
     private func hostLuv(_ module: LuaTable) throws {
-        guard state.adoptLuv(module), let guest = LuvGuest(module, of: self) else { return }
-        try loop.host(guest.loopGuest)
-        luv = guest
-        guest.replaceRun()
+        guard state.adoptLuv(module), let embedded = LuvLoop(module, of: self) else { return }
+        try loop.embed(embedded.functions)
+        luv = embedded
+        embedded.replaceRun()
     }
 }
 
 /// The loop of luv, which is accessed through luv's own functions.
-final class LuvGuest {
+final class LuvLoop {
     private unowned let context: ScriptContext
     /// The module table of luv that scripts use.
     let module: LuaTable
@@ -87,8 +87,8 @@ final class LuvGuest {
         self.descriptor = Int32(clamping: descriptor)
     }
 
-    var loopGuest: LoopGuest {
-        LoopGuest(
+    var functions: EmbeddedLoop {
+        EmbeddedLoop(
             descriptor: descriptor, timeout: { [unowned self] in timeout },
             isAlive: { [unowned self] in isAlive }, run: { [unowned self] in run() },
             didWait: { [unowned self] in _ = ask(updateNative) })
@@ -134,7 +134,7 @@ final class LuvGuest {
         let (state, signals) = (context.state, context.signals)
         state.setTimeLimit(nil)
         state.setInstructionLimit(nil)
-        context.loop.endGuests()
+        context.loop.endEmbeddedLoops()
         signals.withoutInterrupts {
             var attempts = 0
             // A stop that was requested earlier can still arrive.

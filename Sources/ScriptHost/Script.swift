@@ -21,12 +21,12 @@ import SystemCalls
 package final class Script: Sendable {
     private enum ThreadKind {
         case own(LoopThread)
-        case shared(ScriptSeat)
+        case shared(SharedThreadLease)
 
         var loop: EventLoop {
             switch self {
             case .own(let thread): thread.loop
-            case .shared(let seat): seat.loop
+            case .shared(let lease): lease.loop
             }
         }
     }
@@ -79,19 +79,19 @@ package final class Script: Sendable {
         let shared = ScriptSignals()
         self.name = name
         self.shared = shared
-        let seat = try threads.takeSeat()
-        thread = .shared(seat)
-        let loop = seat.loop
+        let lease = try threads.lease()
+        thread = .shared(lease)
+        let loop = lease.loop
         let account = configuration.account ?? MemoryAccount(of: configuration)
         loop.post {
             MemoryAccount.$current.withValue(account) {
                 let context = ScriptContext(
                     configuration: configuration, name: name, loop: loop, signals: shared,
-                    seat: seat)
+                    lease: lease)
                 shared.begin(context.state.makeInterrupt(), LoopBound(context, on: loop))
                 context.dispatch {
                     context.runShared(main) { status in
-                        seat.leave()
+                        lease.end()
                         shared.end(status: status)
                     }
                 }
@@ -196,11 +196,11 @@ package final class Script: Sendable {
     private static func deadlineLoop() throws(LoopError) -> EventLoop {
         try deadlines.withLock { (thread) throws(LoopError) in
             if let thread { return thread.loop }
-            let made = try LoopThread(name: "script deadlines", stackSize: 256 << 10) { loop in
+            let created = try LoopThread(name: "script deadlines", stackSize: 256 << 10) { loop in
                 _ = loop.wait { false }
             }
-            thread = made
-            return made.loop
+            thread = created
+            return created.loop
         }
     }
 

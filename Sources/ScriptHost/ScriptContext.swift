@@ -40,8 +40,8 @@ package final class ScriptContext {
     /// Runs at the end of each turn of the loop.
     package var onTurn: (() -> Void)?
     let signals: ScriptSignals
-    /// The seat on a shared thread; nil if the script has its own thread and loop.
-    private let seat: ScriptSeat?
+    /// The lease of a shared thread; nil if the script has its own thread and loop.
+    private let lease: SharedThreadLease?
     private let surroundings: ScriptSurroundings?
     /// Runs after the end of a script on a shared thread.
     private var whenShutDown: ((Int32) -> Void)?
@@ -53,7 +53,7 @@ package final class ScriptContext {
     private(set) var isEnding = false
     /// The number of waits of the running code since ``isEnding`` became true.
     private var waitsWhileEnding = 0
-    private static let mostWaitsWhileEnding = 100
+    private static let maxWaitsWhileEnding = 100
     /// The exit code because of errors that observers, timers or workers have raised and `moonpool.on_error` did not
     /// handle; 0 without any.
     private var failureStatus: Int32 = 0
@@ -70,16 +70,16 @@ package final class ScriptContext {
     /// The number of the last started worker.
     var lastWorker = 0
     /// The loop of the module luv; nil until the script requires it.
-    var luv: LuvGuest?
+    var luv: LuvLoop?
     /// Whether `print` writes the output of each call in one piece.
     var printsInOnePiece = false
 
     init(
         configuration: ScriptConfiguration, name: String, loop: EventLoop, signals: ScriptSignals,
-        seat: ScriptSeat? = nil
+        lease: SharedThreadLease? = nil
     ) {
         OptionalProducts.register()
-        self.seat = seat
+        self.lease = lease
         self.configuration = configuration
         self.name = name
         self.loop = loop
@@ -92,7 +92,7 @@ package final class ScriptContext {
         state.usage = HelpCatalog.usage
         state.memberOfOtherLibraries = HelpCatalog.memberOfOtherLibraries
         loadFile = state.globals["loadfile"].function ?? Self.makeLoadFile(state)
-        surroundings = seat.map { ScriptSurroundings($0, state, signals) }
+        surroundings = lease.map { ScriptSurroundings($0, state, signals) }
         stores = StoreConnection(
             loop: loop, signals: signals, scriptName: configuration.name,
             logger: configuration.logger, surroundings: surroundings,
@@ -109,14 +109,14 @@ package final class ScriptContext {
         stores.onError = { [weak self] error, source, token in
             self?.failed(error, in: source, token: token)
         }
-        if seat == nil { loop.didTurn = { [weak self] in self?.didTurn() } }
+        if lease == nil { loop.didTurn = { [weak self] in self?.didTurn() } }
         installTimers()
         installProcessFunctions()
         installWorkers()
         installRequests()
         installStudio()
         // luv supports only one loop per thread.
-        if !configuration.rights.isConfined, seat == nil { installLuv() }
+        if !configuration.rights.isConfined, lease == nil { installLuv() }
         // Functions that read folders and run scripts require the corresponding rights.
         if !configuration.rights.isConfined, configuration.rights.files == .all,
             !configuration.rights.opensStoresReadOnly
@@ -227,7 +227,7 @@ package final class ScriptContext {
 
     /// Ends the loop of the script; on a shared thread, ends only the script, when none of its code runs.
     private func endLoop() {
-        guard seat != nil else { return loop.stop() }
+        guard lease != nil else { return loop.stop() }
         guard isExiting, !isShutDownPlanned else { return }
         isShutDownPlanned = true
         shutDownWhenIdle(after: .zero)
@@ -236,7 +236,7 @@ package final class ScriptContext {
     private func shutDownWhenIdle(after delay: Duration) {
         // Code that waits ends at its next check.
         loop.timer(after: delay, keepsAlive: false) { [self] in
-            guard !state.isRunning, entries == 0, surroundings?.strand.isIdle != false else {
+            guard !state.isRunning, entries == 0, surroundings?.fiber.isIdle != false else {
                 return shutDownWhenIdle(after: .milliseconds(2))
             }
             for timer in activeTimers { timer.cancel() }
@@ -248,7 +248,7 @@ package final class ScriptContext {
     }
 
     /// Stops the loop, as `moonpool.stop` requests; on a shared thread, the loop continues for the other scripts.
-    func stopLoop() { if seat == nil { loop.stop() } }
+    func stopLoop() { if lease == nil { loop.stop() } }
 
     /// Ends everything that the script has started, in an order in which no ended part is called.
     ///
@@ -317,8 +317,8 @@ package final class ScriptContext {
     ///
     /// On a shared thread the function returns when the job has ended or waits.
     func dispatch(_ job: @escaping () -> Void) {
-        guard let strand = surroundings?.strand else { return job() }
-        strand.run(job)
+        guard let fiber = surroundings?.fiber else { return job() }
+        fiber.run(job)
     }
 
     /// Waits inside of running code until the condition holds, the time has passed, or the code should end.
@@ -332,13 +332,13 @@ package final class ScriptContext {
         until condition: () throws -> Bool = { false }
     ) throws {
         try checkMayWait()
-        noteWait()
+        recordWait()
         let isOver = { () throws -> Bool in
             if self.mustNotWait { return true }
             return try condition()
         }
         if let surroundings {
-            _ = try surroundings.strand.wait(
+            _ = try surroundings.fiber.wait(
                 for: timeout, recheck: { surroundings.pause(atMost: recheck) }, until: isOver)
         } else {
             let limitCheck: Duration? =
@@ -353,14 +353,14 @@ package final class ScriptContext {
     /// if too many scripts of a shared thread wait.
     package func checkMayWait() throws {
         try ReadOnlySection.check()
-        try seat?.checkWaits()
+        try lease?.checkWaits()
     }
 
     /// Stops code that should end but waits repeatedly.
-    private func noteWait() {
+    private func recordWait() {
         guard isEnding else { return }
         waitsWhileEnding += 1
-        if waitsWhileEnding > Self.mostWaitsWhileEnding { exit(status: 0) }
+        if waitsWhileEnding > Self.maxWaitsWhileEnding { exit(status: 0) }
     }
 
     /// Whether the script is ending.
@@ -415,7 +415,7 @@ package final class ScriptContext {
         entries += 1
         defer {
             entries -= 1
-            noteOpenWrites()
+            recordOpenWrites()
             if entries == 0 { output?.endLines() }
         }
         do {
@@ -438,14 +438,14 @@ package final class ScriptContext {
     }
 
     private func didTurn() {
-        noteOpenWrites()
-        collector?.noteTurn()
+        recordOpenWrites()
+        collector?.recordTurn()
         onTurn?()
     }
 
     /// Records the open writes between entries, because interrupting an observer must not roll back writes of earlier
     /// entries.
-    private func noteOpenWrites() {
+    private func recordOpenWrites() {
         if entries == 0 { openWritesBefore = stores.writing }
     }
 

@@ -24,28 +24,28 @@ import Synchronization
 public final class ScriptThreads: Sendable {
     private struct Slot {
         var thread: LoopThread?
-        let stacks = StrandStacks()
+        let stacks = FiberStacks()
         var engines = 0
     }
 
     private let slots: Mutex<[Slot]>
-    private let mostWaits: Int
+    private let maxWaits: Int
     /// The maximum number of scripts of a thread that wait at once.
     ///
     /// Each waiting script has a memory mapping for its stack, and a process can have about 65,000 mappings.
-    private static let mostWaits = 10_000
+    private static let maxWaits = 10_000
 
     /// Creates the threads lazily, when engines need them.
     ///
     /// `count` is at least 1.
     public init(count: Int = 2) {
-        mostWaits = Self.mostWaits
+        maxWaits = Self.maxWaits
         slots = Self.slots(count)
     }
 
-    /// Creates threads, on each of which `mostWaits` scripts can wait at the same time.
-    package init(count: Int, mostWaits: Int) {
-        self.mostWaits = min(mostWaits, Self.mostWaits)
+    /// Creates threads, on each of which `maxWaits` scripts can wait at the same time.
+    package init(count: Int, maxWaits: Int) {
+        self.maxWaits = min(maxWaits, Self.maxWaits)
         slots = Self.slots(count)
     }
 
@@ -63,7 +63,7 @@ public final class ScriptThreads: Sendable {
     /// Assigns a script to the thread with the fewest engines.
     ///
     /// Throws if the system cannot start a thread.
-    func takeSeat() throws(LoopError) -> ScriptSeat {
+    func lease() throws(LoopError) -> SharedThreadLease {
         try slots.withLock { (slots) throws(LoopError) in
             let index = slots.indices.min { slots[$0].engines < slots[$1].engines } ?? 0
             let thread: LoopThread
@@ -74,15 +74,15 @@ public final class ScriptThreads: Sendable {
                 slots[index].thread = thread
             }
             slots[index].engines += 1
-            return ScriptSeat(
-                loop: thread.loop, stacks: slots[index].stacks, mostWaits: mostWaits,
+            return SharedThreadLease(
+                loop: thread.loop, stacks: slots[index].stacks, maxWaits: maxWaits,
                 threads: self, index: index)
         }
     }
 
     fileprivate func leave(_ index: Int) {
         slots.withLock { slots in
-            assert(slots[index].engines > 0, "a script leaves its seat once")
+            assert(slots[index].engines > 0, "a lease ends once")
             slots[index].engines -= 1
         }
     }
@@ -92,61 +92,61 @@ public final class ScriptThreads: Sendable {
     }
 }
 
-/// The seat of one script on a shared thread.
-struct ScriptSeat: Sendable {
+/// The place of one script on a shared thread.
+struct SharedThreadLease: Sendable {
     let loop: EventLoop
-    let stacks: StrandStacks
+    let stacks: FiberStacks
     /// Keeps the threads running while the script exists.
     fileprivate let threads: ScriptThreads
     fileprivate let index: Int
-    private let mostWaits: Int
+    private let maxWaits: Int
     /// The maximum depth of waits on the thread's own stack, which scripts without their own stack use.
-    private static let mostNestedWaits = 50
+    private static let maxNestedWaits = 50
 
     fileprivate init(
-        loop: EventLoop, stacks: StrandStacks, mostWaits: Int, threads: ScriptThreads, index: Int
+        loop: EventLoop, stacks: FiberStacks, maxWaits: Int, threads: ScriptThreads, index: Int
     ) {
         self.loop = loop
         self.stacks = stacks
-        self.mostWaits = mostWaits
+        self.maxWaits = maxWaits
         self.threads = threads
         self.index = index
     }
 
     /// Throws `limit_exceeded` if too many scripts are waiting already.
     func checkWaits() throws {
-        guard stacks.used > mostWaits || loop.nesting > Self.mostNestedWaits else { return }
+        guard stacks.used > maxWaits || loop.nesting > Self.maxNestedWaits else { return }
         throw StoreError(
             .limitExceeded,
             "too many scripts wait on this thread at once; use more threads, or timers")
     }
 
-    /// Releases the seat.
-    func leave() { threads.leave(index) }
+    /// Ends the lease.
+    func end() { threads.leave(index) }
 }
 
 /// The code of one script on a shared thread, and the context that the thread runs it in.
 struct ScriptSurroundings: Sendable {
-    private let seat: ScriptSeat
+    private let lease: SharedThreadLease
     private let interruption: Interruption
     private let account: MemoryAccount?
     private let signals: ScriptSignals
     private let timeLeft: LoopBound<() -> Duration?>
     /// The jobs of the script: its runs, callbacks and waits.
-    let strand: LoopStrand
+    let fiber: LoopFiber
 
-    init(_ seat: ScriptSeat, _ state: LuaState, _ signals: ScriptSignals) {
+    init(_ lease: SharedThreadLease, _ state: LuaState, _ signals: ScriptSignals) {
         let interrupt = state.makeInterrupt()
         let interruption = Interruption { interrupt.isDue }
         let account = state.account
-        self.seat = seat
+        self.lease = lease
         self.interruption = interruption
         self.account = account
         self.signals = signals
-        timeLeft = LoopBound({ [weak state] in state?.timeLeft }, on: seat.loop)
+        timeLeft = LoopBound({ [weak state] in state?.timeLeft }, on: lease.loop)
         var states = LuaRunningStates()
-        strand = LoopStrand(
-            on: seat.loop, seat.stacks, bind: { job in Self.run(interruption, account, job) },
+        fiber = LoopFiber(
+            on: lease.loop, lease.stacks, bind: { job in Self.run(interruption, account, job) },
             surround: { part in
                 states.exchange()
                 part()
@@ -156,7 +156,7 @@ struct ScriptSurroundings: Sendable {
 
     /// Runs the body in the context of the script, on the current stack.
     func run<Result>(_ body: () throws -> Result) rethrows -> Result {
-        if strand.isCurrent { return try body() }
+        if fiber.isCurrent { return try body() }
         return try Self.run(interruption, account, body)
     }
 
@@ -172,12 +172,12 @@ struct ScriptSurroundings: Sendable {
     ///
     /// Calls that arrive before a delayed job begins are combined, because the script can be suspended for long.
     func job(_ handler: @escaping () -> Void) -> () -> Void {
-        let strand = strand
+        let fiber = fiber
         var isPending = false
         return {
             if isPending { return }
             isPending = true
-            strand.run {
+            fiber.run {
                 isPending = false
                 handler()
             }
@@ -204,8 +204,8 @@ struct ScriptSurroundings: Sendable {
     /// Other code of the script is delayed. Rethrows the errors of the condition. Throws the error of a stop, and
     /// `limit_exceeded` if too many scripts of the thread wait.
     func suspend(checkingEvery interval: Duration?, until condition: () throws -> Bool) throws {
-        try seat.checkWaits()
-        try strand.suspend(recheck: { pause(atMost: interval) }) { () throws in
+        try lease.checkWaits()
+        try fiber.suspend(recheck: { pause(atMost: interval) }) { () throws in
             // No Lua code runs during the wait, so the stop is checked here.
             if signals.isKilled { throw LuaInterrupted() }
             return try condition()
@@ -214,6 +214,6 @@ struct ScriptSurroundings: Sendable {
 
     /// A function that makes suspended code of the script check its condition, on any thread.
     var resume: @Sendable () -> Void {
-        { [loop = seat.loop, strand] in loop.post { strand.recheck() } }
+        { [loop = lease.loop, fiber] in loop.post { fiber.recheck() } }
     }
 }

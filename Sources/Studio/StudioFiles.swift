@@ -14,17 +14,17 @@ final class StudioFiles: Sendable {
     private struct State {
         var downloads: [String: File] = [:]
         /// The numbers of the last uploads.
-        var numbers = [String](repeating: "", count: StudioFiles.mostUploads)
+        var numbers = [String](repeating: "", count: StudioFiles.maxUploads)
         var last = 0
         var acceptsUploads = true
     }
 
     static let largestUpload = 1 << 30
-    private static let mostUploads = 4
+    private static let maxUploads = 4
 
     let folder: String
     private let state = Mutex(State())
-    private let uploads = (0..<StudioFiles.mostUploads).map { _ in UnnamedFile() }
+    private let uploads = (0..<StudioFiles.maxUploads).map { _ in UnnamedFile() }
 
     init() throws(StudioFailure) {
         guard let folder = ProcessServices.makeOwnFolder(named: "moonpool-studio") else {
@@ -67,7 +67,7 @@ final class StudioFiles: Sendable {
     func upload(_ size: Int, after first: [UInt8], from socket: LocalSocket) -> String? {
         let secret = StudioAccess.secret()
         let index = state.withLock { state in
-            state.last = (state.last + 1) % Self.mostUploads
+            state.last = (state.last + 1) % Self.maxUploads
             return state.last
         }
         let name = folder + "/upload-" + secret

@@ -21,8 +21,8 @@ package final class StudioServer: Sendable {
     private let delayed = Atomic<Int>(0)
     private let wasOpened = ThreadLatch()
     private let isEnding = Atomic(false)
-    private static let mostWaiting = 64
-    private static let mostDelayed = 16
+    private static let maxWaiting = 64
+    private static let maxDelayed = 16
     private static let patience = Duration.seconds(5)
 
     /// Takes the port, and opens the store on its own thread.
@@ -63,7 +63,7 @@ package final class StudioServer: Sendable {
                     // Programs of other users can open connections, which must not keep the page from the server.
                     let oldest = waiting.withLock { waiting in
                         waiting.append(socket)
-                        return waiting.count > Self.mostWaiting ? waiting.removeFirst() : nil
+                        return waiting.count > Self.maxWaiting ? waiting.removeFirst() : nil
                     }
                     oldest?.end()
                     start(socket)
@@ -136,7 +136,7 @@ package final class StudioServer: Sendable {
             if refusal.isFailedGuess, access.isGuessing() {
                 let number = delayed.add(1, ordering: .relaxed).newValue
                 defer { delayed.subtract(1, ordering: .relaxed) }
-                guard number <= Self.mostDelayed else { return }
+                guard number <= Self.maxDelayed else { return }
                 _ = ThreadLatch().wait(atMost: .seconds(1))
             }
             return _ = socket.write(refusal.bytes)

@@ -23,7 +23,7 @@ package final class WorkerPool: @unchecked Sendable {
     /// The number of processors that this process may use.
     package static let processors = ProcessorCount.allowed
     /// The maximum number of threads that a computation can use.
-    package static let mostThreads = 64
+    package static let maxThreads = 64
 
     private let monitor = Monitor()
     private var jobs: [@Sendable () -> Void] = []
@@ -34,7 +34,7 @@ package final class WorkerPool: @unchecked Sendable {
     fileprivate func run(_ job: @escaping @Sendable () -> Void) {
         monitor.withLock {
             jobs.append(job)
-            if idle < jobs.count, threads < Self.mostThreads, start() { threads += 1 }
+            if idle < jobs.count, threads < Self.maxThreads, start() { threads += 1 }
             monitor.broadcast()
             if threads == 0 { jobs = [] }
         }

@@ -184,8 +184,8 @@ extension ProcessServices {
             refusalMessage = UnsafeMutableRawPointer(strdup(message + "\n"))
             refusalLength = message.utf8.count + 1
             for trap in [SIGABRT, SIGILL, SIGTRAP, SIGSEGV] { signal(trap, endAfterRefusal) }
-            let most = rlim_t(present + bytes)
-            var limit = rlimit(rlim_cur: most, rlim_max: most)
+            let maximum = rlim_t(present + bytes)
+            var limit = rlimit(rlim_cur: maximum, rlim_max: maximum)
             setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit)
         #endif
     }

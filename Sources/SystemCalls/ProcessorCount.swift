@@ -35,16 +35,16 @@ package enum ProcessorCount {
             return nil
         }
         var folder = "/sys/fs/cgroup" + line.dropFirst(3)
-        var least: Int?
+        var minimum: Int?
         while folder.count >= "/sys/fs/cgroup".count {
             let words = limit(folder + "/cpu.max")?.split(whereSeparator: \.isWhitespace) ?? []
             if words.count == 2, let quota = Int(words[0]), let period = Int(words[1]), period > 0 {
-                least = min(least ?? .max, max(1, (quota + period - 1) / period))
+                minimum = min(minimum ?? .max, max(1, (quota + period - 1) / period))
             }
             guard let end = folder.lastIndex(of: "/") else { break }
             folder = String(folder[..<end])
         }
-        return least
+        return minimum
     }
 
     private static func text(_ path: String) -> String? {

@@ -16,7 +16,7 @@ final class FieldTable {
     private let renaming: [String: String]
     /// The fields in the options that no row has had so far.
     private var unused: Set<String>
-    private let noteUse: (String) -> Void
+    private let recordUse: (String) -> Void
     /// The fields that were mapped to a property with a similar name, by property.
     private var similarFields: [String: String] = [:]
 
@@ -28,14 +28,14 @@ final class FieldTable {
 
     /// Creates the table; `inferred` maps fields whose names are not valid property names to properties.
     ///
-    /// `noteUse` receives each field in `given` that a row has.
+    /// `recordUse` receives each field in `given` that a row has.
     init(
         _ classSchema: ClassSchema, renaming given: [String: String],
-        inferred: [String: String] = [:], noteUse: @escaping (String) -> Void
+        inferred: [String: String] = [:], recordUse: @escaping (String) -> Void
     ) throws {
         let renaming = inferred.merging(given) { $1 }
         unused = Set(given.keys)
-        self.noteUse = noteUse
+        self.recordUse = recordUse
         self.classSchema = classSchema
         self.renaming = renaming
         className = Array(classSchema.name.utf8)
@@ -70,7 +70,7 @@ final class FieldTable {
         }
         let name = tape.text(name)
         if unused.remove(name) != nil {
-            noteUse(name)
+            recordUse(name)
             members = Self.members(classSchema, renaming, except: unused)
         }
         return try field(name)

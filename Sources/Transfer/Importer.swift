@@ -156,7 +156,7 @@ package final class Importer {
         report.notes = source.notes
         try checkTypes(new, known)
         if let fields = source.fields {
-            fields.forEach(noteField)
+            fields.forEach(recordField)
             try checkFields(among: fields)
         }
         guard !new.isEmpty else {
@@ -233,7 +233,7 @@ package final class Importer {
     }
 
     /// Registers a field of the file that the options can map to a property.
-    func noteField(_ name: String) { unusedNames.remove(name) }
+    func recordField(_ name: String) { unusedNames.remove(name) }
 
     /// Throws `invalid_argument` if the options map a field that the file does not have; `known` are names for the
     /// message.
@@ -264,7 +264,7 @@ package final class Importer {
         try requireKeyForUpsert(classSchema)
         return try FieldTable(
             classSchema, renaming: options.names, inferred: renames[className] ?? [:]
-        ) { [weak self] in self?.noteField($0) }
+        ) { [weak self] in self?.recordField($0) }
     }
 
     /// Throws `invalid_argument` for an upsert into a class without a primary key, which would duplicate the objects.
@@ -425,9 +425,9 @@ package final class Importer {
             return nil
         }
         if let inserter, inserter.classSchema === classSchema, inserter.isUsable { return inserter }
-        let made = try store.inserter(of: classSchema)
-        inserter = made
-        return made
+        let new = try store.inserter(of: classSchema)
+        inserter = new
+        return new
     }
 
     /// Stores the values of a row: in the object that was created for links to it, in a new object, or in the object to
@@ -455,7 +455,7 @@ package final class Importer {
             try store.update(object, row.valuesByName)
             // If the row is rejected, the object still awaits another one.
             links.settle(awaited)
-            noteStored(1, nested)
+            recordStored(1, nested)
             return
         }
         let exists = existing != nil
@@ -475,8 +475,8 @@ package final class Importer {
             throw Self.nestedDuplicate(error)
         }
         if exists { report.updated += 1 }
-        noteStored(exists ? 0 : 1, nested)
-        if let number = row.number { links.note(number, classSchema, key) }
+        recordStored(exists ? 0 : 1, nested)
+        if let number = row.number { links.record(number, classSchema, key) }
     }
 
     /// Checks the objects that nested values describe; returns nil for a row without nested values.
@@ -494,7 +494,7 @@ package final class Importer {
         return nested
     }
 
-    private func noteStored(_ created: Int, _ nested: NestedObjects?) {
+    private func recordStored(_ created: Int, _ nested: NestedObjects?) {
         report.created += created
         guard let nested else { return }
         if !options.links.isEmpty { report.created += nested.new }

@@ -9,7 +9,7 @@ struct LinkTable {
     /// The objects of classes without primary key.
     private var numbered: [TableID: NumberedObjects] = [:]
     /// The objects created for the links of the current row, with their numbers in the file.
-    private var madeInRow: [(object: ObjectReference, number: Int64?)] = []
+    private var createdInRow: [(object: ObjectReference, number: Int64?)] = []
     /// Objects with numbers below these are found by their own number if the file does not number them.
     private var ownNumbers: [TableID: Int64] = [:]
 
@@ -87,12 +87,12 @@ struct LinkTable {
 
     /// Starts the next row.
     mutating func startRow() {
-        if !madeInRow.isEmpty { madeInRow.removeAll(keepingCapacity: true) }
+        if !createdInRow.isEmpty { createdInRow.removeAll(keepingCapacity: true) }
     }
 
     /// Removes the objects that were created for the links of a rejected row.
     mutating func abandonRow() throws {
-        for (object, number) in madeInRow {
+        for (object, number) in createdInRow {
             if let number { numbered[object.table]?.remove(number) }
             if awaited.remove(object) { try delete(object) }
         }
@@ -114,9 +114,9 @@ struct LinkTable {
         if let position = target.properties.firstIndex(where: \.isPrimary) {
             row.values[position] = key
         }
-        let made = ObjectReference(table: target.table, key: try make(row))
-        wait(for: made, nil, location)
-        return .object(made)
+        let created = ObjectReference(table: target.table, key: try make(row))
+        wait(for: created, nil, location)
+        return .object(created)
     }
 
     /// Makes existing objects available by their own numbers.
@@ -127,7 +127,7 @@ struct LinkTable {
     }
 
     /// Makes a new object available by its own number.
-    mutating func noteOwn(_ key: ObjectKey, _ classSchema: ClassSchema) {
+    mutating func recordOwn(_ key: ObjectKey, _ classSchema: ClassSchema) {
         let bound = ownNumbers[classSchema.table] ?? 0
         ownNumbers[classSchema.table] = max(bound, key.rawValue + 1)
     }
@@ -153,9 +153,9 @@ struct LinkTable {
             unresolved += 1
             return .null
         }
-        let made = try create(DecodedRow(target), number) ?? make(DecodedRow(target))
-        numbered[target.table, default: NumberedObjects()].addForNow(number, made)
-        let object = ObjectReference(table: target.table, key: made)
+        let created = try create(DecodedRow(target), number) ?? make(DecodedRow(target))
+        numbered[target.table, default: NumberedObjects()].addForNow(number, created)
+        let object = ObjectReference(table: target.table, key: created)
         wait(for: object, number, location)
         return .object(object)
     }
@@ -182,7 +182,7 @@ struct LinkTable {
     mutating func settle(_ object: ObjectReference) { awaited.remove(object) }
 
     /// Records an object by its number in the file.
-    mutating func note(_ number: Int64, _ classSchema: ClassSchema, _ key: ObjectKey) {
+    mutating func record(_ number: Int64, _ classSchema: ClassSchema, _ key: ObjectKey) {
         numbered[classSchema.table, default: NumberedObjects()].add(number, key)
     }
 
@@ -231,7 +231,7 @@ struct LinkTable {
         for object: ObjectReference, _ number: Int64?, _ location: RowLocation
     ) {
         awaited.insert(object, location)
-        madeInRow.append((object, number))
+        createdInRow.append((object, number))
     }
 
     /// Creates an object whose row has not been read; required properties are zero until then.

@@ -99,8 +99,8 @@ import Testing
         let environment = try TemporaryEnvironment()
         // Neighbors in the same table must not be read or changed.
         let columns = [ColumnID(2), ColumnID(1), ColumnID(3)]
-        let leastPages = seed % 2 == 0 ? 1 : Int.max
-        var tables = environment.indexTables(leastPages: leastPages)
+        let minPages = seed % 2 == 0 ? 1 : Int.max
+        var tables = environment.indexTables(minPages: minPages)
         func make() -> [BytesIndex] {
             columns.map { BytesIndex(table: TableID(255), column: $0, tables: tables) }
         }
@@ -154,7 +154,7 @@ import Testing
             tables.invalidate()
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 try environment.reopen()
-                tables = environment.indexTables(leastPages: leastPages, hasRuns: tables.hasRuns)
+                tables = environment.indexTables(minPages: minPages, hasRuns: tables.hasRuns)
                 indexes = make()
             }
             let read = try environment.beginRead()

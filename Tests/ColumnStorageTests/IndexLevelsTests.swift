@@ -17,9 +17,9 @@ import Testing
         ],
         compositeIndexes: [CompositeIndexDefinition(id: 0, columns: [ColumnID(1), ColumnID(0)])])
 
-    private func open(leastRunPages: Int = 1) throws -> Snapshot {
+    private func open(minRunPages: Int = 1) throws -> Snapshot {
         var options = FileOptions(durability: .memory)
-        options.leastRunPages = leastRunPages
+        options.minRunPages = minRunPages
         let snapshot = try Snapshot(try ColumnFile.open(path: folder.file(), options: options))
         try snapshot.configure([people])
         return snapshot
@@ -94,8 +94,8 @@ import Testing
             #expect(found == expected.map(\.key), "\(what)")
             let count = try table.count(ColumnID(0), from: lower, through: upper)
             #expect(count == expected.count, "\(what)")
-            let most = try table.count(ColumnID(0), from: lower, through: upper, atMost: 3)
-            #expect(most == (expected.count > 3 ? nil : expected.count), "\(what)")
+            let maximum = try table.count(ColumnID(0), from: lower, through: upper, atMost: 3)
+            #expect(maximum == (expected.count > 3 ? nil : expected.count), "\(what)")
             let equal = expected.filter { $0.number == lower }.map(\.key)
             #expect(try table.find(ColumnID(0), int: lower) == equal.first, "\(what)")
             #expect(try table.keys(ColumnID(0), equalTo: lower) == equal, "\(what)")
@@ -149,7 +149,7 @@ import Testing
             if Int.random(in: 0..<4, using: &random) == 0 {
                 snapshot.close()
                 // Files whose runs are not continued must be read and changed as well.
-                snapshot = try open(leastRunPages: Bool.random(using: &random) ? 1 : .max)
+                snapshot = try open(minRunPages: Bool.random(using: &random) ? 1 : .max)
                 try check(snapshot, model, &random, "reopened \(round)")
             }
         }
@@ -191,7 +191,7 @@ import Testing
     @Test func `a run remains much smaller than its index`() throws {
         var random = SeededGenerator(seed: 1)
         let environment = try TemporaryEnvironment()
-        let tables = environment.indexTables(leastPages: 1)
+        let tables = environment.indexTables(minPages: 1)
         let index = IntIndex(table: TableID(1), column: ColumnID(1), tables: tables)
         var key: Int64 = 0
         func blocks(_ level: IndexLevel) throws -> Int {

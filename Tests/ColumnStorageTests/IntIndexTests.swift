@@ -40,10 +40,10 @@ import Testing
             #expect(found?.rawValue == expected.first, sourceLocation: sourceLocation)
             let keys = try index.keys(equalTo: value, in: handle).map(\.rawValue)
             #expect(keys == expected, sourceLocation: sourceLocation)
-            let most = Int.random(in: 0...expected.count, using: &generator)
-            let few = try index.keys(equalTo: value, atMost: most, in: handle).map(\.rawValue)
+            let maximum = Int.random(in: 0...expected.count, using: &generator)
+            let few = try index.keys(equalTo: value, atMost: maximum, in: handle).map(\.rawValue)
             #expect(
-                expected.count > most ? few.count > most : few == expected,
+                expected.count > maximum ? few.count > maximum : few == expected,
                 sourceLocation: sourceLocation)
         }
         for _ in 0..<4 {
@@ -112,8 +112,8 @@ import Testing
         let environment = try TemporaryEnvironment()
         // Neighbors in the same table must not be read or changed.
         let columns = [ColumnID(2), ColumnID(1), ColumnID(3)]
-        let leastPages = seed % 2 == 0 ? 1 : Int.max
-        var tables = environment.indexTables(leastPages: leastPages)
+        let minPages = seed % 2 == 0 ? 1 : Int.max
+        var tables = environment.indexTables(minPages: minPages)
         func make() -> [IntIndex] {
             columns.map { IntIndex(table: TableID(300), column: $0, tables: tables) }
         }
@@ -148,7 +148,7 @@ import Testing
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 try environment.reopen()
                 tables = environment.indexTables(
-                    leastPages: leastPages, hasRuns: tables.hasRuns)
+                    minPages: minPages, hasRuns: tables.hasRuns)
                 indexes = make()
             }
             let read = try environment.beginRead()

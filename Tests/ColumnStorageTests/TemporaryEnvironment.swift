@@ -31,9 +31,9 @@ final class TemporaryEnvironment {
     var history: Table { lease.environment.tables[2] }
 
     /// Returns the tables of indexes, which have runs from a number of pages on.
-    func indexTables(leastPages: Int = .max, hasRuns: Bool = false) -> IndexTables {
+    func indexTables(minPages: Int = .max, hasRuns: Bool = false) -> IndexTables {
         let pages = [0, 3, 4].map { IndexPages(lease.environment.tables[$0]) }
-        return IndexTables(leastPages: leastPages, hasRuns: hasRuns) { pages[$0.rawValue] }
+        return IndexTables(minPages: minPages, hasRuns: hasRuns) { pages[$0.rawValue] }
     }
 
     func beginWrite() throws -> WriteTransaction {

@@ -52,7 +52,7 @@ import Testing
     }
 
     private func indexes(_ tables: FileTables) -> IndexTables {
-        IndexTables(leastPages: .max) { IndexPages(tables.indexes(of: people.id, $0)) }
+        IndexTables(minPages: .max) { IndexPages(tables.indexes(of: people.id, $0)) }
     }
 
     /// The errors after changing the file outside of the store.
@@ -156,7 +156,7 @@ import Testing
             let added = indexes(tables).pages(.added).blocks
             let key = IntIndexKey(prefix: IndexKey.prefix(people.id, ColumnID(0)))
             defer { key.deallocate() }
-            try [1].withUnsafeBytes { try handle.put(added, key.least(), $0) }
+            try [1].withUnsafeBytes { try handle.put(added, key.minimum(), $0) }
         }
         try expect("an index that does not exist") { handle, tables in
             let index = IntIndex(table: people.id, column: ColumnID(9), tables: indexes(tables))
@@ -170,7 +170,7 @@ import Testing
             let key = IntIndexKey(prefix: IndexKey.prefix(people.id, ColumnID(4)))
             defer { key.deallocate() }
             let cursor = try handle.cursor(tables.lists)
-            _ = try cursor.setRange(key.least())
+            _ = try cursor.setRange(key.minimum())
             try cursor.delete()
         }
         try expect("its long value is missing", column: 1) { handle, tables in

@@ -98,20 +98,20 @@ import Testing
         let end = Exchange()
         let thread = try LoopThread(name: "woken") { loop in
             end.shared.withLock { $0.hold = loop.hold() }
-            let made = loop.makeWakeup {
+            let created = loop.makeWakeup {
                 end.shared.withLock { $0.seen = $0.sent }
                 if end.shared.withLock({ $0.seen == 4_000 }) { loop.stop() }
             }
-            end.shared.withLock { $0.wakeup = made }
+            end.shared.withLock { $0.wakeup = created }
             loop.run()
         }
         while end.shared.withLock({ $0.wakeup == nil }) { sched_yield() }
-        let made = end.shared.withLock { $0.wakeup }
+        let created = end.shared.withLock { $0.wakeup }
         let senders = try (0..<4).map { _ in
             try LoopThread(name: "sender") { _ in
                 for _ in 0..<1_000 {
                     end.shared.withLock { $0.sent += 1 }
-                    made?.wake()
+                    created?.wake()
                 }
             }
         }

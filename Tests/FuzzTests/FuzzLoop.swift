@@ -17,7 +17,7 @@ struct FuzzLoop {
     private let latest: Int32
 
     private static let chosenCount = getenv("MOONPOOL_FUZZ").flatMap { Int(String(cString: $0)) }
-    private static let mostInputs = 2000
+    private static let maxInputs = 2000
 
     init(_ name: String, words: [String] = []) throws {
         self.name = name
@@ -66,7 +66,7 @@ struct FuzzLoop {
         let outcome = body(input, round)
         let seconds = Self.now() - begin
         if seconds > limit { Issue.record("\(name): \(seconds) s for \(Self.shown(input))") }
-        if outcomes.insert(outcome).inserted, inputs.count < Self.mostInputs {
+        if outcomes.insert(outcome).inserted, inputs.count < Self.maxInputs {
             inputs.append(input)
         }
     }

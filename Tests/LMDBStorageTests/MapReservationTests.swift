@@ -263,10 +263,10 @@ import Testing
 
     #if DEBUG
         /// Simulates a full device for the suite's file beyond a size.
-        private func limit(_ most: Int) {
+        private func limit(_ maximum: Int) {
             let path = path
             SpaceProbe.installed.withLock {
-                $0 = SpaceProbe { file, size in file != path || size <= most }
+                $0 = SpaceProbe { file, size in file != path || size <= maximum }
             }
         }
 

@@ -110,7 +110,7 @@ import Testing
         withExtendedLifetime(held) {}
     }
 
-    @Test func `a file in memory takes at most the limit of the script that writes it`() throws {
+    @Test func `a file in memory takes at maximum the limit of the script that writes it`() throws {
         let account = MemoryAccount(limit: 16 << 20)
         let lease = try EnvironmentRegistry.open(
             AnonymousFile(), named: "memory", options: EnvironmentOptions(), tables: Self.tables)

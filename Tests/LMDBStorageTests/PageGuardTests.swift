@@ -274,8 +274,8 @@ import Testing
                         errors += 1
                     }
                 }
-                let least = keys(of: page).first ?? 0
-                do { #expect(try search(least, lease) == expected(least)) } catch let error
+                let minimum = keys(of: page).first ?? 0
+                do { #expect(try search(minimum, lease) == expected(minimum)) } catch let error
                     as StorageError
                 {
                     #expect(error.code == .damaged)

@@ -190,11 +190,11 @@ private let rowMethods = LuaLiveMethods(
 
     /// Registers a class with one object, which the global `old` holds.
     private func registerOld() -> Rows {
-        let made = Rows(["name"])
-        made.rows = [["name": "Old"]]
-        state.register(made, name: "Old", methods: rowMethods, properties: [("name", 0)])
-        state.globals["old"] = state.userdata(LuaLiveObject(type: made, key: 0))
-        return made
+        let new = Rows(["name"])
+        new.rows = [["name": "Old"]]
+        state.register(new, name: "Old", methods: rowMethods, properties: [("name", 0)])
+        state.globals["old"] = state.userdata(LuaLiveObject(type: new, key: 0))
+        return new
     }
 
     @Test func `a released class ends with its last object`() throws {

@@ -19,10 +19,10 @@ extension ScriptEngine {
             """, as: String.self)
     }
 
-    /// Registers `pass(gate)`, which waits until the gate is open, and `note(text)`.
+    /// Registers `pass(gate)`, which waits until the gate is open, and `record(text)`.
     func add(_ gates: Gates) throws {
         try register("pass(gate)") { (name: String) async in await gates.wait(name) }
-        try register("note(text)") { (text: String) in gates.note(text) }
+        try register("note(text)") { (text: String) in gates.record(text) }
     }
 }
 
@@ -37,7 +37,7 @@ final class Gates: Sendable {
     private let state = Mutex(State())
 
     var notes: [String] { state.withLock { $0.notes } }
-    func note(_ text: String) { state.withLock { $0.notes.append(text) } }
+    func record(_ text: String) { state.withLock { $0.notes.append(text) } }
     func hasArrived(_ name: String) -> Bool { state.withLock { $0.arrivals.contains(name) } }
     var arrivals: Int { state.withLock { $0.arrivals.count } }
 
@@ -47,7 +47,7 @@ final class Gates: Sendable {
     }
 
     /// Waits for a note.
-    func noted(_ text: String) async throws {
+    func recorded(_ text: String) async throws {
         #expect(try await eventually { notes.contains(text) })
     }
 

@@ -184,7 +184,7 @@ private struct Tenant: Sendable, Equatable {
     @Test func `a value that Lua cannot represent is an error with a code`() async throws {
         struct Limits: Codable {
             var names = ["a"]
-            var most = [1, UInt64.max]
+            var maximum = [1, UInt64.max]
         }
         let engine = try await engine("unencodable")
         let error = #expect(throws: ScriptFunctionError.self) {

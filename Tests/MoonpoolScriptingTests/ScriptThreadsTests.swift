@@ -124,7 +124,7 @@ private struct Refused: Error {}
     }
 
     @Test func `the scripts that wait at once on a thread have a limit`() async throws {
-        let threads = ScriptThreads(count: 1, mostWaits: 20)
+        let threads = ScriptThreads(count: 1, maxWaits: 20)
         let engines = try (0..<40).map { _ in
             try ScriptEngine(.sandboxed(limits: .none), on: threads)
         }
@@ -177,7 +177,7 @@ private struct Refused: Error {}
         await #expect(throws: ScriptFailure.self) { try await pool.withEngine(for: 1) { _ in } }
     }
 
-    @Test func `the least recently used engines are closed`() async throws {
+    @Test func `the minimum recently used engines are closed`() async throws {
         let pool = ScriptEnginePool<String>(idleLimit: 2)
         for key in ["a", "b", "c", "a", "d"] {
             try await pool.withEngine(for: key) { try await $0.run("n = (n or 0) + 1") }

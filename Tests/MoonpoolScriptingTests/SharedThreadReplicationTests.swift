@@ -41,7 +41,7 @@ struct SharedThreadReplicationTests {
         let run = Task {
             try await publisher.run("note('begins') store:refresh() \(wait) note('ends')")
         }
-        try await gates.noted("begins")
+        try await gates.recorded("begins")
         try await other.run("note('other')")
         #expect(gates.notes == ["begins", "other"])
         try server.start()
@@ -61,7 +61,7 @@ struct SharedThreadReplicationTests {
             try await publisher.run(
                 "note('begins') \(publish(server)) assert(publication:wait(600))")
         }
-        try await gates.noted("begins")
+        try await gates.recorded("begins")
         #expect(try await writer.run("return 1", as: Int.self) == 1)
         gates.open("write")
         try await writing.value

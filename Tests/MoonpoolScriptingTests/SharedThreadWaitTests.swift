@@ -253,9 +253,9 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
             try engine.register("add()") { (call: ScriptCall<String>) in
                 try Trace.$name.withValue(call.state) {
                     try call.write { tx in try tx.insert(Parcel(id: 1)) }
-                    gates.note(Trace.name)
+                    gates.record(Trace.name)
                 }
-                gates.note(Trace.name)
+                gates.record(Trace.name)
             }
             try engine.register("trace()") { () in Trace.name }
             try await engine.open(.memory("parcels of \(name), \(order)"), models: Parcel.self)

@@ -55,10 +55,10 @@ import Testing
         let (second, third) = (try await engine(), try await engine())
         let (first, run) = try await writer(isOnSharedThread: isOnSharedThread)
         let waiting = Task { try await second.run(Self.write("second")) }
-        try await gates.noted("second begins")
+        try await gates.recorded("second begins")
         #expect(try await third.run("return #store:objects 'Parcel'", as: Int.self) == 0)
         let later = Task { try await third.run(Self.write("third")) }
-        try await gates.noted("third begins")
+        try await gates.recorded("third begins")
         #expect(!gates.notes.contains("second ends"))
         gates.open("first")
         for run in [run, waiting, later] { try await run.value }
@@ -78,7 +78,7 @@ import Testing
         let runs = [limited, canceled, stopped, closed].enumerated().map { number, engine in
             Task { try await engine.run(Self.write("\(number)")) }
         }
-        for number in 0..<4 { try await gates.noted("\(number) begins") }
+        for number in 0..<4 { try await gates.recorded("\(number) begins") }
         let failure = await #expect(throws: ScriptFailure.self) { try await runs[0].value }
         #expect(failure?.limit == .time)
         runs[1].cancel()
@@ -143,13 +143,13 @@ import Testing
                 assert(ticks == before)
                 """)
         }
-        try await gates.noted("second begins")
+        try await gates.recorded("second begins")
         let later = Task { try await second.run("note('run')") }
         #expect(try await first.run("return #store:objects 'Parcel'", as: Int.self) == 1)
         #expect(gates.notes == ["second begins"])
         gates.open("first")
         for run in [run, waiting, later] { try await run.value }
-        try await gates.noted("queued write")
+        try await gates.recorded("queued write")
         #expect(gates.notes.prefix(3) == ["second begins", "first ends", "observer"])
         #expect(gates.notes.firstIndex(of: "second ends")! < gates.notes.firstIndex(of: "run")!)
         let before = try await ticks()
@@ -165,11 +165,11 @@ import Testing
         // A new class needs a write.
         let runs = [opening, canceled, closed].enumerated().map { number, engine in
             Task { [location, gates] in
-                gates.note("\(number) begins")
+                gates.record("\(number) begins")
                 try await engine.open(location, models: Parcel.self, Label.self)
             }
         }
-        for number in 0..<3 { try await gates.noted("\(number) begins") }
+        for number in 0..<3 { try await gates.recorded("\(number) begins") }
         try await first.run("")
         runs[1].cancel()
         await #expect(throws: CancellationError.self) { try await runs[1].value }
@@ -187,13 +187,13 @@ import Testing
         try await second.open(location, models: Parcel.self)
         let gates = gates
         try second.register("add()") { (call: ScriptCall<Int>) in
-            gates.note("add begins")
+            gates.record("add begins")
             try call.write { tx in try tx.insert(Parcel(id: call.state)) }
-            gates.note("add ends")
+            gates.record("add ends")
         }
         let (first, run) = try await writer(isOnSharedThread: true)
         let waiting = Task { try await second.run("add()") }
-        try await gates.noted("add begins")
+        try await gates.recorded("add begins")
         #expect(try await first.run("return 1", as: Int.self) == 1)
         gates.open("first")
         try await run.value

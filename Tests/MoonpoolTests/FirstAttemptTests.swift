@@ -112,11 +112,11 @@ private struct Ticket: Model {
     @Test func `Options are arguments`() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("issues.moonpool")
-        let made = try Store(.file(path), models: Ticket.self, on: nil)
+        let created = try Store(.file(path), models: Ticket.self, on: nil)
         let other = try Store(
             .file(path), models: Ticket.self, options: StoreOptions(isReadOnly: true), on: nil)
         #expect(throws: (any Error).self) { try other.writeNow { _ in } }
-        made.close()
+        created.close()
         other.close()
     }
 

@@ -51,9 +51,10 @@ private actor Tracker {
         if let store { return store }
         var options = StoreOptions()
         options.isObservable = isObservable
-        let made = try Store(location, models: Book.self, Author.self, Shelf.self, options: options)
-        store = made
-        return made
+        let created = try Store(
+            location, models: Book.self, Author.self, Shelf.self, options: options)
+        store = created
+        return created
     }
     func trackTitle(of isbn: Int, _ flag: Flag) throws -> String {
         let book = try #require(try opened().find(Book.self, isbn))

@@ -15,9 +15,9 @@ private actor Reader {
 
     private func opened() throws -> Store {
         if let store { return store }
-        let made = try Store(location, models: Book.self, Author.self, Shelf.self)
-        store = made
-        return made
+        let created = try Store(location, models: Book.self, Author.self, Shelf.self)
+        store = created
+        return created
     }
 
     func add(_ isbn: Int, _ title: String) async throws -> ObjectID<Book> {
@@ -82,7 +82,7 @@ private actor Reader {
                     isbn: isbn, title: "Dune", tags: ["a", "b"], marks: [1, 2],
                     notes: ["x": "y"], copies: [Shelf()]))
         }
-        func note<Rows>(_ name: String) -> (Result<CollectionChange<Rows>, any Error>) -> Void {
+        func record<Rows>(_ name: String) -> (Result<CollectionChange<Rows>, any Error>) -> Void {
             { result in
                 switch result {
                 case .success(.initial): self.initials += 1
@@ -92,7 +92,7 @@ private actor Reader {
                 }
             }
         }
-        func note(_ name: String) -> (Result<ObjectChange<Book>, any Error>) -> Void {
+        func record(_ name: String) -> (Result<ObjectChange<Book>, any Error>) -> Void {
             { result in
                 switch result {
                 case .success(.change): self.seen.append("\(name) changed")
@@ -101,15 +101,16 @@ private actor Reader {
                 }
             }
         }
-        let object = note("object") as (Result<ObjectChange<Book>, any Error>) -> Void
-        let title = note("title") as (Result<ObjectChange<Book>, any Error>) -> Void
+        let object = record("object") as (Result<ObjectChange<Book>, any Error>) -> Void
+        let title = record("title") as (Result<ObjectChange<Book>, any Error>) -> Void
         tokens.append(try book.observe { object($0) })
         tokens.append(try book.observe(\.title) { title($0) })
-        let marks: (Result<CollectionChange<[Int]>, any Error>) -> Void = note("marks")
+        let marks: (Result<CollectionChange<[Int]>, any Error>) -> Void = record("marks")
         tokens.append(try book.marks.observe { marks($0) })
-        let tags: (Result<CollectionChange<[String]>, any Error>) -> Void = note("tags")
+        let tags: (Result<CollectionChange<[String]>, any Error>) -> Void = record("tags")
         tokens.append(try book.tags.observe { tags($0) })
-        let copies: (Result<CollectionChange<[Frozen<Shelf>]>, any Error>) -> Void = note("copies")
+        let copies: (Result<CollectionChange<[Frozen<Shelf>]>, any Error>) -> Void = record(
+            "copies")
         tokens.append(try book.copies.observe { copies($0) })
         return book.objectID
     }

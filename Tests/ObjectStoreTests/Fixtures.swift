@@ -171,7 +171,7 @@ extension Store {
         var configuration = StoreConfiguration(
             .memory(UUIDValue.random().description), schema: classes)
         // Several threads read every table with more than one cluster.
-        configuration.scanThreads = ScanThreads(count: 3, leastRows: 0, clusters: 1)
+        configuration.scanThreads = ScanThreads(count: 3, minRows: 0, clusters: 1)
         return try Store(configuration, scheduler: scheduler)
     }
 }

@@ -85,7 +85,7 @@ import Testing
         _ = try session.run(
             "big = { alpha = 1 } for i = 1, 300000 do big['k' .. i] = i end methods = { go = print, ga = 1 }"
         )
-        #expect(try session.complete("big.k").count == Session.mostCandidates)
+        #expect(try session.complete("big.k").count == Session.maxCandidates)
         #expect(try session.complete("big.k29999").count <= 11)
         #expect(try session.complete("methods:g") == ["go"])
         #expect(try session.complete("methods.g") == ["ga", "go"])

@@ -45,16 +45,16 @@ private typealias Key = PseudoTerminal.Key
                 return answer?.first?.isTruthy
             }
         }
-        func note(_ microseconds: Int64) throws {
+        func record(_ microseconds: Int64) throws {
             try session.with {
                 _ = try? $0.module.file("completion")["note_count"].function?
                     .call([.integer(100_000), .integer(microseconds)])
             }
         }
         #expect(try allows(100_000) == true && allows(10_000_000) == false)
-        try note(1_000)
+        try record(1_000)
         #expect(try allows(1_000_000) == true)
-        try note(100_000)
+        try record(100_000)
         #expect(try allows(100_000) == false && allows(10_000) == true)
     }
 

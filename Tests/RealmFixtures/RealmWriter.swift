@@ -118,10 +118,10 @@ package struct RealmWriter {
 
     /// Writes integers in the narrowest width.
     mutating func integers(_ values: [Int64], flags: UInt8 = 0) -> Int64 {
-        let least = values.min() ?? 0
-        let most = values.max() ?? 0
+        let minimum = values.min() ?? 0
+        let maximum = values.max() ?? 0
         let code: UInt8
-        switch (least, most) {
+        switch (minimum, maximum) {
         case (0, 0): code = 0
         case (0..., ...1): code = 1
         case (0..., ...3): code = 2

@@ -162,11 +162,11 @@ import Testing
             """
         ).first?.function
         return try names.sorted().filter { name in
-            guard let most = HelpCatalog.usage(of: type.name, name)?.mostArguments else {
+            guard let maximum = HelpCatalog.usage(of: type.name, name)?.maxArguments else {
                 return false
             }
             let results = try check?.call([
-                value, .text(name), .integer(Int64(most + 1)),
+                value, .text(name), .integer(Int64(maximum + 1)),
             ])
             return results?.first != .boolean(true)
         }

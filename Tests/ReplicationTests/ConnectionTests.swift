@@ -234,7 +234,7 @@ struct ConnectionTests {
 
     @Test func `the attempts of a member of a cluster fit into its lease`() {
         let limits = ConnectionLimits(lease: .seconds(3))
-        var pauses = BackOff(most: limits.pause)
+        var pauses = BackOff(maximum: limits.pause)
         let taken = (0..<50).map { _ in pauses.next() }
         #expect(taken[0] <= 125 && taken.max().map { $0 <= 625 } == true)
         // A request without an answer and the longest pause, twice.

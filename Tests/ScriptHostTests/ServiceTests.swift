@@ -262,7 +262,7 @@ struct ServiceTests {
         let account = MemoryAccount(limit: 1 << 20)
         let body = [UInt8](repeating: 0x31, count: 10_000)
         let held = Mutex<[any ReceivedRequest]>([])
-        let most = Mutex(0)
+        let maximum = Mutex(0)
         let service = try NatsRequestServer(
             NatsOptions(server.address), subject: "zoo.many", account: account
         ) { request in
@@ -270,7 +270,7 @@ struct ServiceTests {
                 $0.append(request)
                 return $0.count
             }
-            most.withLock { $0 = max($0, count * body.count) }
+            maximum.withLock { $0 = max($0, count * body.count) }
         }
         #expect(eventually { service.isConnected })
         let client = NatsRequestClient(NatsOptions(server.address))
@@ -290,8 +290,8 @@ struct ServiceTests {
             })
         service.stop()
         client.close()
-        #expect(most.withLock { $0 } > window / 2)
-        #expect(most.withLock { $0 } <= window + body.count)
+        #expect(maximum.withLock { $0 } > window / 2)
+        #expect(maximum.withLock { $0 } <= window + body.count)
     }
 
     @Test func `a service that drops requests reports it, and answers later ones`() throws {

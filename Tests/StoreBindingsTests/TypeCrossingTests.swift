@@ -407,10 +407,12 @@ struct TypeCrossing {
         let handle = session.module.handles[0]
         let bridge = ValueBridge(handle, nil)
         for value in values {
-            let made = try session.run("return \(LuaLiteral.value(value))")[0]
+            let created = try session.run("return \(LuaLiteral.value(value))")[0]
             var wanted = value
             if case .float(let number) = value { wanted = .double(Double(number)) }
-            if !value.isCollection { #expect(try bridge.mixed(made) == wanted, "\(value.summary)") }
+            if !value.isCollection {
+                #expect(try bridge.mixed(created) == wanted, "\(value.summary)")
+            }
             guard value.type != nil else { continue }
             let sent = try Parcel([handle.json.exact(value)], of: session.module) { "\($0)" }
             #expect(try bridge.mixed(sent.open(in: session.module)[0]) == value)

@@ -31,7 +31,7 @@ import Testing
             .filter { $0.hasPrefix("--  | ") }.map { $0.dropFirst(6) }
     }
 
-    @Test func `examples exist, and most have their exact output in the header`() throws {
+    @Test func `examples exist, and maximum have their exact output in the header`() throws {
         #expect(Self.names.count >= 4)
         let exact = try Self.names.filter {
             Self.expectedLines(try contents(of: "\(Tool.root)/examples/\($0)")) != nil

@@ -94,10 +94,10 @@ struct FailedCallTests {
             let store = target + "/zoo.moonpool"
             var other: Subprocess?
             if isAnswered {
-                let made = try Tool.lua(
+                let created = try Tool.lua(
                     "moonpool.open { path = arg[1], schema = { Dog = { id = 'int primary', "
                         + "text = 'string' } } }:close()", store)
-                try #require(made.exitCode == 0, "\(made.error)")
+                try #require(created.exitCode == 0, "\(created.error)")
                 other = try Subprocess(Tool.path, [answer, store])
                 try other?.wait { other?.output.contains("ready") == true }
             }

@@ -354,7 +354,7 @@ import Testing
                 == "3\tt3")
     }
 
-    @Test func `a choice among renames is made by editing the marked lines`() throws {
+    @Test func `a choice among renames is created by editing the marked lines`() throws {
         let (shop, text) = try planned(
             "{ id = 'int primary', title = 'string', status = 'string' }",
             "{ id = 'int primary', summary = 'string' }", "{ id = 1, title = 'one', status = 's' }")

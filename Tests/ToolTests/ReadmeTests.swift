@@ -37,7 +37,7 @@ import Testing
                 .filter { $0.hasSuffix(".md") }.map { "\(catalog)/\($0)" }
         }
 
-    @Test func `README has at most 150 lines`() throws {
+    @Test func `README has at maximum 150 lines`() throws {
         #expect(
             try contents(of: Tool.root + "/README.md").split(
                 separator: "\n", omittingEmptySubsequences: false

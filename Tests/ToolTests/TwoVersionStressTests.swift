@@ -185,7 +185,7 @@ import Testing
         }
 
         /// Runs a command and stops it at a random moment until it ends by itself.
-        mutating func interrupt(_ command: String, _ options: String..., atMost most: Int) throws
+        mutating func interrupt(_ command: String, _ options: String..., atMost maximum: Int) throws
             -> Tool.Outcome
         {
             var attempts = 0
@@ -195,7 +195,7 @@ import Testing
                     in: shop.folder.path)
                 let start = ContinuousClock.now
                 let usual = seconds[command] ?? 0.3
-                let delay = attempts < most ? usual * Double.random(in: 0.2...1.05) : 300
+                let delay = attempts < maximum ? usual * Double.random(in: 0.2...1.05) : 300
                 do {
                     let outcome = try process.finish(within: delay)
                     seconds[command] = (ContinuousClock.now - start) / .seconds(1)
@@ -268,12 +268,12 @@ import Testing
         }
 
         /// Returns the number of interruptions.
-        mutating func run(completes: Bool, _ most: Int) throws -> Int {
+        mutating func run(completes: Bool, _ maximum: Int) throws -> Int {
             let old = try program("writer", 1, until: "stop-writers")
             let oldObserver = try program("observer", 1, until: "stop-old")
             try old.wait(within: 60) { old.output.contains("20\n") }
             try oldObserver.wait(within: 60) { oldObserver.output.contains("ready") }
-            try interrupt("start", "--pace", "100", atMost: most).expectSuccess()
+            try interrupt("start", "--pace", "100", atMost: maximum).expectSuccess()
             let new = try program("writer", 2, until: "stop-writers")
             let newObserver = try program("observer", 2, until: "stop-new")
             try new.wait(within: 60) { new.output.contains("40\n") }
@@ -291,8 +291,8 @@ import Testing
             try expectSound(completes ? oldObserver : newObserver)
             let end =
                 try completes
-                ? interrupt("complete", "--no-backup", atMost: most)
-                : interrupt("abort", atMost: most)
+                ? interrupt("complete", "--no-backup", atMost: maximum)
+                : interrupt("abort", atMost: maximum)
             #expect(
                 end.exitCode == 0 || end.error.contains("no migration of"),
                 "\(end.error)\(end.output)")

@@ -197,7 +197,7 @@ import Transfer
         #expect(try world.types("T").first == "id int?")
     }
 
-    @Test func `a guessed decimal is noted, with the option for doubles`() throws {
+    @Test func `a guessed decimal is recorded, with the option for doubles`() throws {
         let world = try TransferWorld([:])
         let row = #"{"unit price":0.1234567890123456789012}"#
         let report = try world.take(row, as: "a.jsonl", ImportOptions(class: "T"))

@@ -320,7 +320,7 @@ import Transfer
         #expect(try world.values("T", "n") == [.int(5), .int(6)])
     }
 
-    @Test func `milliseconds in a date column are recognized and noted`() throws {
+    @Test func `milliseconds in a date column are recognized and recorded`() throws {
         let world = try TransferWorld([:])
         let report = try take(
             world, "CREATE TABLE t (v DATETIME); INSERT INTO t VALUES (1700000000000), (0);")

@@ -46,7 +46,7 @@ package struct FileOptions: Sendable {
     package var historyLimit: Int
     /// The number of pages of a table of index blocks from which bulk changes are stored beside them; see
     /// ``IndexLevels``.
-    var leastRunPages = 1 << 13
+    var minRunPages = 1 << 13
     /// Whether writes are recorded in the history and old entries are removed; false for copies that revert versions.
     var keepsHistory = true
 
@@ -409,12 +409,12 @@ enum InMemoryFiles {
     ///
     /// A process has address space for about a thousand files.
     private static let largest = min(64 << 30, EnvironmentOptions.usualMapSize)
-    private static let least = 1 << 30
+    private static let minimum = 1 << 30
 
     /// The default size, which is the memory of the machine.
     private static var usualSize: Int {
         let pages = sysconf(Int32(_SC_PHYS_PAGES))
-        return max(least, min(largest, pages * sysconf(Int32(_SC_PAGESIZE))))
+        return max(minimum, min(largest, pages * sysconf(Int32(_SC_PAGESIZE))))
     }
 
     static func open(

@@ -76,15 +76,15 @@ package enum TextTerms {
 
     /// Returns all terms of a text in order, including repeated ones.
     ///
-    /// Stops after `most` terms.
-    package static func all(in text: Span<UInt8>, atMost most: Int = .max) -> [[UInt8]] {
+    /// Stops after `maximum` terms.
+    package static func all(in text: Span<UInt8>, atMost maximum: Int = .max) -> [[UInt8]] {
         var terms: [[UInt8]] = []
         forEach(in: text) { term in
             var copy: [UInt8] = []
             copy.reserveCapacity(term.count)
             for index in term.indices { copy.append(term[index]) }
             terms.append(copy)
-            return terms.count < most
+            return terms.count < maximum
         }
         return terms
     }
@@ -308,7 +308,7 @@ package struct TextQuery: Hashable, Sendable {
     }
 
     /// The maximum number of terms in a search.
-    package static let mostTerms = 64
+    package static let maxTerms = 64
 
     /// The terms that must all occur, without duplicates.
     package let required: [Term]
@@ -319,7 +319,7 @@ package struct TextQuery: Hashable, Sendable {
     private let requiredMask: UInt64
     private let excludedMasks: [UInt64]
 
-    /// Parses a search; nil if it has more than ``mostTerms`` terms.
+    /// Parses a search; nil if it has more than ``maxTerms`` terms.
     package init?(_ text: String) {
         var required: [Term] = []
         var excluded: [[Term]] = []
@@ -332,12 +332,12 @@ package struct TextQuery: Hashable, Sendable {
             rest = rest[word.endIndex...]
             let isExcluded = word.first == "-"
             let isPrefix = word.last == "*"
-            let found = TextTerms.all(in: Array(word.utf8).span, atMost: Self.mostTerms + 1)
+            let found = TextTerms.all(in: Array(word.utf8).span, atMost: Self.maxTerms + 1)
             let group = found.enumerated().map { index, bytes in
                 Term(bytes: bytes, isPrefix: isPrefix && index == found.count - 1)
             }
             count += group.count
-            guard count <= Self.mostTerms else { return nil }
+            guard count <= Self.maxTerms else { return nil }
             if isExcluded {
                 if !group.isEmpty { excluded.append(group) }
             } else {

@@ -305,9 +305,9 @@ struct BytesView: BitwiseCopyable {
 
     /// Returns the length of the common prefix.
     func commonPrefix(_ other: BytesView) -> Int {
-        let most = Swift.min(count, other.count)
+        let maximum = Swift.min(count, other.count)
         var index = 0
-        while index < most,
+        while index < maximum,
             start.load(fromByteOffset: index, as: UInt8.self)
                 == other.start.load(fromByteOffset: index, as: UInt8.self)
         {
@@ -338,10 +338,10 @@ extension BytesView: IndexedValue {
     typealias Block = BytesBlock
     typealias BlockKey = BytesIndexKey
 
-    static var least: BytesView { BytesView(UnsafeRawBufferPointer(start: nil, count: 0)) }
+    static var minimum: BytesView { BytesView(UnsafeRawBufferPointer(start: nil, count: 0)) }
 
     static var pendingLimits: PendingLimits {
-        PendingLimits(ascending: 8 << 20, least: 24 << 20, greatest: 64 << 20)
+        PendingLimits(ascending: 8 << 20, minimum: 24 << 20, greatest: 64 << 20)
     }
 
     func copied(to arena: inout BytesArena) -> BytesView {

@@ -20,7 +20,7 @@ final class IndexBlocks<Value: IndexedValue> {
     @exclusivity(unchecked) private var threshold = 0
 
     /// The minimum number of lookups at one version for which a directory is worthwhile.
-    private static var leastLookups: Int { 6 }
+    private static var minLookups: Int { 6 }
 
     convenience init(table: TableID, column: ColumnID, pages: IndexPages) {
         self.init(prefix: IndexKey.prefix(table, column), pages: pages)
@@ -49,7 +49,7 @@ final class IndexBlocks<Value: IndexedValue> {
 
     func isEmpty(in transaction: TransactionHandle) throws(StorageError) -> Bool {
         let cursor = try transaction.cursor(table)
-        guard let first = try cursor.setRange(key.least()) else { return true }
+        guard let first = try cursor.setRange(key.minimum()) else { return true }
         return !IndexKey.hasPrefix(first.key, prefix)
     }
 
@@ -127,16 +127,16 @@ final class IndexBlocks<Value: IndexedValue> {
         return (try cursor.setRange(position), true)
     }
 
-    /// Returns all rows with a value, ascending and with the duplicates; above `most`, it may stop.
+    /// Returns all rows with a value, ascending and with the duplicates; above `maximum`, it may stop.
     func keys(
-        equalTo value: Value, atMost most: Int = .max, in transaction: TransactionHandle
+        equalTo value: Value, atMost maximum: Int = .max, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
         var keys: [ObjectKey] = []
         try forEach(from: value, in: transaction) { block, start in
             guard block.compare(start, value) == 0 else { return false }
             let end = block.endOfEqual(from: start)
             for index in start..<end { keys.append(ObjectKey(block.key(index))) }
-            return end == block.count && keys.count <= most
+            return end == block.count && keys.count <= maximum
         }
         return keys
     }
@@ -176,16 +176,16 @@ final class IndexBlocks<Value: IndexedValue> {
         }
     }
 
-    /// Returns the number of entries in a range of values; stops counting above `most`.
+    /// Returns the number of entries in a range of values; stops counting above `maximum`.
     func count(
-        from lower: Value, below upper: Value?, atMost most: Int,
+        from lower: Value, below upper: Value?, atMost maximum: Int,
         in transaction: TransactionHandle
     ) throws(StorageError) -> Int {
         var total = 0
         try forEach(from: lower, in: transaction) { block, start in
             let end = block.end(below: upper)
             total += Swift.max(0, end - start)
-            return end == block.count && total <= most
+            return end == block.count && total <= maximum
         }
         return total
     }
@@ -209,7 +209,7 @@ final class IndexBlocks<Value: IndexedValue> {
     func blockCount(in transaction: TransactionHandle) throws(StorageError) -> Int {
         let cursor = try transaction.cursor(table)
         var count = 0
-        var entry = try cursor.setRange(key.least())
+        var entry = try cursor.setRange(key.minimum())
         while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
             count += 1
             entry = try cursor.next()
@@ -222,7 +222,7 @@ final class IndexBlocks<Value: IndexedValue> {
         ofBlock index: Int, in transaction: TransactionHandle
     ) throws(StorageError) -> Value.BlockKey.Stored? {
         let cursor = try transaction.cursor(table)
-        var entry = try cursor.setRange(key.least())
+        var entry = try cursor.setRange(key.minimum())
         for _ in 0..<index where entry != nil { entry = try cursor.next() }
         guard let found = entry, IndexKey.hasPrefix(found.key, prefix) else { return nil }
         return Value.BlockKey.stored(found.key)
@@ -236,7 +236,7 @@ final class IndexBlocks<Value: IndexedValue> {
     func removeAll(in transaction: TransactionHandle) throws(StorageError) {
         invalidate()
         let cursor = try transaction.cursor(table)
-        var entry = try cursor.setRange(key.least())
+        var entry = try cursor.setRange(key.minimum())
         while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
             try cursor.delete()
             entry = try cursor.next()
@@ -245,15 +245,15 @@ final class IndexBlocks<Value: IndexedValue> {
 
     /// Removes blocks from a key on, or from the first one, and appends their entries; returns the number of blocks.
     func takeBlocks(
-        atMost most: Int, from start: Value.BlockKey.Stored?,
+        atMost maximum: Int, from start: Value.BlockKey.Stored?,
         into entries: inout GrowableBuffer<IndexEntry<Value>>, _ arena: inout BytesArena,
         in transaction: TransactionHandle
     ) throws(StorageError) -> Int {
         invalidate()
         let cursor = try transaction.cursor(table)
         var taken = 0
-        var entry = try cursor.setRange(start.map(key.key) ?? key.least())
-        while taken < most, let found = entry, IndexKey.hasPrefix(found.key, prefix) {
+        var entry = try cursor.setRange(start.map(key.key) ?? key.minimum())
+        while taken < maximum, let found = entry, IndexKey.hasPrefix(found.key, prefix) {
             guard let block = Value.Block(found.value), block.unpack(into: &entries, &arena)
             else { throw damaged(transaction) }
             try cursor.delete()
@@ -280,30 +280,30 @@ final class IndexBlocks<Value: IndexedValue> {
     ) throws(StorageError) -> IndexDirectory<Value>? {
         if generation != pages.generation { forgetDirectory() }
         lookups += 1
-        guard lookups > Self.leastLookups else { return nil }
+        guard lookups > Self.minLookups else { return nil }
         if threshold == 0 {
             // Visiting a block takes about a tenth of the time to find one without the directory.
             let entries = try transaction.statistics(table).entries
-            threshold = Swift.max(Self.leastLookups, entries / 10)
+            threshold = Swift.max(Self.minLookups, entries / 10)
         }
         guard lookups > threshold else { return nil }
         let cursor = try transaction.cursor(table)
-        var entry = try cursor.setRange(key.least())
-        var made = IndexDirectory<Value>()
+        var entry = try cursor.setRange(key.minimum())
+        var created = IndexDirectory<Value>()
         do throws(StorageError) {
             while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
                 guard let bound = Value.BlockKey.bound(found.key) else {
                     throw damaged(transaction)
                 }
-                made.append(bound, found.value)
+                created.append(bound, found.value)
                 entry = try cursor.next()
             }
         } catch {
-            made.deallocate()
+            created.deallocate()
             throw error
         }
-        directory = made
-        return made
+        directory = created
+        return created
     }
 
     private func forgetDirectory() {

@@ -22,7 +22,7 @@ final class IndexLevels<Value: IndexedValue> {
 
     private let tables: IndexTables
     private let base: Blocks
-    @exclusivity(unchecked) private var madeRun: Run?
+    @exclusivity(unchecked) private var newRun: Run?
     /// Whether both parts of the run were empty at a state of their pages.
     @exclusivity(unchecked) private var knownEmpty: (state: UInt64, isEmpty: Bool) = (0, true)
 
@@ -50,11 +50,11 @@ final class IndexLevels<Value: IndexedValue> {
     }
 
     private func makeRun() -> Run {
-        if let madeRun { return madeRun }
-        let made = Run(
+        if let newRun { return newRun }
+        let created = Run(
             added: base.level(tables.pages(.added)), removed: base.level(tables.pages(.removed)))
-        madeRun = made
-        return made
+        newRun = created
+        return created
     }
 
     // MARK: Reading
@@ -92,15 +92,15 @@ final class IndexLevels<Value: IndexedValue> {
 
     /// Returns all rows with a value, ascending and with the duplicates in the index.
     func keys(
-        equalTo value: Value, atMost most: Int = .max, in transaction: TransactionHandle
+        equalTo value: Value, atMost maximum: Int = .max, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
         guard let run = try run(transaction) else {
-            return try base.keys(equalTo: value, atMost: most, in: transaction)
+            return try base.keys(equalTo: value, atMost: maximum, in: transaction)
         }
         let removed = try run.removed.keys(equalTo: value, in: transaction)
         let added = try run.added.keys(equalTo: value, in: transaction)
         let keys = try base.keys(
-            equalTo: value, atMost: most.saturatingAdd(removed.count), in: transaction)
+            equalTo: value, atMost: maximum.saturatingAdd(removed.count), in: transaction)
         if removed.isEmpty, added.isEmpty { return keys }
         var result: [ObjectKey] = []
         var (nextRemoved, nextAdded) = (0, 0)
@@ -157,17 +157,17 @@ final class IndexLevels<Value: IndexedValue> {
         try forEachEntry(from: lower, below: upper, in: transaction) { body($1) }
     }
 
-    /// Returns the number of entries in a range of values; may stop counting above `most`.
+    /// Returns the number of entries in a range of values; may stop counting above `maximum`.
     func count(
-        from lower: Value, below upper: Value?, atMost most: Int,
+        from lower: Value, below upper: Value?, atMost maximum: Int,
         in transaction: TransactionHandle
     ) throws(StorageError) -> Int {
-        func count(_ blocks: Blocks, _ most: Int) throws(StorageError) -> Int {
-            try blocks.count(from: lower, below: upper, atMost: most, in: transaction)
+        func count(_ blocks: Blocks, _ maximum: Int) throws(StorageError) -> Int {
+            try blocks.count(from: lower, below: upper, atMost: maximum, in: transaction)
         }
-        guard let run = try run(transaction) else { return try count(base, most) }
+        guard let run = try run(transaction) else { return try count(base, maximum) }
         let removed = try count(run.removed, .max)
-        return try count(base, most.saturatingAdd(removed)) - removed + count(run.added, most)
+        return try count(base, maximum.saturatingAdd(removed)) - removed + count(run.added, maximum)
     }
 
     /// Calls `body` with an entry that no stored one exceeds, in the memory of the call; nil if there is none.
@@ -234,9 +234,9 @@ final class IndexLevels<Value: IndexedValue> {
         }
         guard isBulk else { return }
         // With this many blocks in the run, rewriting them costs as much as merging a part of them into the base.
-        let most = Int((Double(changes.count) * Double(pages) / 128).squareRoot())
-        try shrink(run.added, to: most, by: changes.count, sign: 1, transaction)
-        try shrink(run.removed, to: most, by: changes.count, sign: -1, transaction)
+        let maximum = Int((Double(changes.count) * Double(pages) / 128).squareRoot())
+        try shrink(run.added, to: maximum, by: changes.count, sign: 1, transaction)
+        try shrink(run.removed, to: maximum, by: changes.count, sign: -1, transaction)
     }
 
     /// Applies changes to the run as far as they revert its own, and the others to the run or the base.
@@ -264,15 +264,15 @@ final class IndexLevels<Value: IndexedValue> {
             UnsafeBufferPointer(removed.elements), into: isBulk ? run.removed : base, transaction)
     }
 
-    /// Merges a part of the added or removed entries into the base if they have more than `most` blocks: about as many
+    /// Merges a part of the added or removed entries into the base if they have more than `maximum` blocks: about as many
     /// entries as a write has changed.
     private func shrink(
-        _ part: Blocks, to most: Int, by changes: Int, sign: Int32,
+        _ part: Blocks, to maximum: Int, by changes: Int, sign: Int32,
         _ transaction: TransactionHandle
     ) throws(StorageError) {
         let count = try part.blockCount(in: transaction)
-        guard count > most else { return }
-        var due = changes / 256 + (count - most) / 8 + 1
+        guard count > maximum else { return }
+        var due = changes / 256 + (count - maximum) / 8 + 1
         // Multiples of the golden ratio spread the parts of subsequent versions evenly.
         let share = (Double(transaction.version) * 0.618_033_988_75)
             .truncatingRemainder(dividingBy: 1)
@@ -327,12 +327,12 @@ final class IndexTables {
     /// Whether an index may have a run.
     @exclusivity(unchecked) private(set) var hasRuns: Bool
     /// The number of pages from which an index can have a run.
-    private let leastPages: Int
+    private let minPages: Int
     /// Returns the table with the blocks of a level.
     let pages: (IndexLevel) -> IndexPages
 
-    init(leastPages: Int, hasRuns: Bool = false, pages: @escaping (IndexLevel) -> IndexPages) {
-        self.leastPages = leastPages
+    init(minPages: Int, hasRuns: Bool = false, pages: @escaping (IndexLevel) -> IndexPages) {
+        self.minPages = minPages
         self.hasRuns = hasRuns
         self.pages = pages
     }
@@ -344,12 +344,12 @@ final class IndexTables {
     func willWriteRun() { hasRuns = true }
 
     /// Returns whether there is a number of pages with which changes are bulk changes.
-    func canBeBulk(_ changes: Int) -> Bool { changes >= leastPages / 8 }
+    func canBeBulk(_ changes: Int) -> Bool { changes >= minPages / 8 }
 
     /// Returns whether changes are so many that they would rewrite much of an index, and so few that most of each block
     /// would remain.
     func isBulk(_ changes: Int, pages: Int) -> Bool {
-        pages >= leastPages && changes >= pages / 8 && changes <= pages * 32
+        pages >= minPages && changes >= pages / 8 && changes <= pages * 32
     }
 }
 

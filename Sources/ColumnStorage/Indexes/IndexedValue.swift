@@ -7,7 +7,7 @@ protocol IndexedValue: BitwiseCopyable {
     associatedtype BlockKey: IndexBlockKey where BlockKey.Value == Self
 
     /// The value that precedes all others.
-    static var least: Self { get }
+    static var minimum: Self { get }
     /// The memory that the pending changes of a write may take.
     static var pendingLimits: PendingLimits { get }
 
@@ -33,7 +33,7 @@ struct PendingLimits {
     /// The limit of other changes, for an index up to four times as large.
     ///
     /// A merge of random values rewrites all blocks, so there must not be many merges of few values.
-    let least: Int
+    let minimum: Int
     /// The limit of other changes, however large the index is.
     let greatest: Int
 }
@@ -145,7 +145,7 @@ protocol IndexBlockKey {
     func deallocate()
 
     /// Returns a key that is at most equal to the keys of all blocks.
-    func least() -> UnsafeRawBufferPointer
+    func minimum() -> UnsafeRawBufferPointer
 
     /// Returns the key of the first block of the index.
     func first(_ entry: IndexEntry<Value>) -> UnsafeRawBufferPointer
@@ -196,18 +196,18 @@ extension IndexEntry: Equatable, Comparable where Value == Int64 {
         left.value < right.value || (left.value == right.value && left.key < right.key)
     }
 
-    static var least: IntEntry { IntEntry(value: .min, key: .min) }
+    static var minimum: IntEntry { IntEntry(value: .min, key: .min) }
 }
 
 extension Int64: IndexedValue {
     typealias Block = IntBlock
     typealias BlockKey = IntIndexKey
 
-    static var least: Int64 { .min }
+    static var minimum: Int64 { .min }
 
     // Sorting copies the changes, so they can take twice these limits.
     static var pendingLimits: PendingLimits {
-        PendingLimits(ascending: 2 << 20, least: 16 << 20, greatest: 32 << 20)
+        PendingLimits(ascending: 2 << 20, minimum: 16 << 20, greatest: 32 << 20)
     }
 
     @inline(__always)
@@ -357,7 +357,7 @@ struct IntIndexKey: IndexBlockKey {
 
     func deallocate() { memory.deallocate() }
 
-    func least() -> UnsafeRawBufferPointer { position(of: .least) }
+    func minimum() -> UnsafeRawBufferPointer { position(of: .minimum) }
 
     func first(_ entry: IntEntry) -> UnsafeRawBufferPointer { position(of: entry) }
 
@@ -428,11 +428,11 @@ struct BytesIndexKey: IndexBlockKey {
     func deallocate() { memory.deallocate() }
 
     /// Returns the key of the first block, which is below all others.
-    func least() -> UnsafeRawBufferPointer {
+    func minimum() -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: memory, count: IndexKey.prefixBytes)
     }
 
-    func first(_ entry: BytesEntry) -> UnsafeRawBufferPointer { least() }
+    func first(_ entry: BytesEntry) -> UnsafeRawBufferPointer { minimum() }
 
     /// Returns the position before all entries with some bytes, truncated to the maximum length.
     @inline(__always)

@@ -25,7 +25,7 @@ final class SortedIndex<Value: IndexedValue> {
     /// Creates an index of a column.
     init(table: TableID, column: ColumnID, tables: IndexTables, pendingLimit: Int? = nil) {
         stored = IndexLevels(table: table, column: column, tables: tables)
-        self.pendingLimit = pendingLimit ?? Value.pendingLimits.least
+        self.pendingLimit = pendingLimit ?? Value.pendingLimits.minimum
     }
 
     deinit {
@@ -80,19 +80,19 @@ final class SortedIndex<Value: IndexedValue> {
         return try stored.find(value, in: transaction)
     }
 
-    /// Returns all rows with a value, ascending and with the duplicates in the index; above `most`, it may stop.
+    /// Returns all rows with a value, ascending and with the duplicates in the index; above `maximum`, it may stop.
     func keys(
-        equalTo value: Value, atMost most: Int = .max, in transaction: TransactionHandle
+        equalTo value: Value, atMost maximum: Int = .max, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
         guard let delta, !delta.pointee.isEmpty else {
-            return try stored.keys(equalTo: value, atMost: most, in: transaction)
+            return try stored.keys(equalTo: value, atMost: maximum, in: transaction)
         }
         let changes =
             delta.pointee.hasRecord(of: value)
             ? delta.pointee.changeSums().changes(of: value) : []
         let removed = changes.reduce(0) { $0 - Swift.min(0, Int($1.change)) }
         var result = try stored.keys(
-            equalTo: value, atMost: most.saturatingAdd(removed), in: transaction)
+            equalTo: value, atMost: maximum.saturatingAdd(removed), in: transaction)
         let tail = delta.pointee.tail
         var index = delta.pointee.tailIndex(atOrAfter: value)
         while index < tail.count, tail[index].value.compare(value) == 0 {
@@ -174,17 +174,17 @@ final class SortedIndex<Value: IndexedValue> {
     /// Returns the number of entries in a range of values; reads two blocks, and the headers of the blocks between
     /// them.
     ///
-    /// The function may stop counting above `most`.
+    /// The function may stop counting above `maximum`.
     func count(
-        from lower: Value, below upper: Value?, atMost most: Int,
+        from lower: Value, below upper: Value?, atMost maximum: Int,
         in transaction: TransactionHandle
     ) throws(StorageError) -> Int {
         guard let delta, !delta.pointee.isEmpty else {
-            return try stored.count(from: lower, below: upper, atMost: most, in: transaction)
+            return try stored.count(from: lower, below: upper, atMost: maximum, in: transaction)
         }
         // Each change removes at most one of the stored entries.
         var total = try stored.count(
-            from: lower, below: upper, atMost: most.saturatingAdd(delta.pointee.log.count),
+            from: lower, below: upper, atMost: maximum.saturatingAdd(delta.pointee.log.count),
             in: transaction)
         let sums = delta.pointee.changeSums()
         total += sums.total { entry in upper.map { entry.value.compare($0) < 0 } ?? true }
@@ -252,10 +252,10 @@ final class SortedIndex<Value: IndexedValue> {
     @inline(never)
     private func makeDelta() -> UnsafeMutablePointer<IndexDelta<Value>> {
         assert(delta == nil, "pending changes are not replaced")
-        let made = UnsafeMutablePointer<IndexDelta<Value>>.allocate(capacity: 1)
-        made.initialize(to: IndexDelta(nextCheck: Swift.min(pendingLimit, Self.firstCheck)))
-        delta = made
-        return made
+        let created = UnsafeMutablePointer<IndexDelta<Value>>.allocate(capacity: 1)
+        created.initialize(to: IndexDelta(nextCheck: Swift.min(pendingLimit, Self.firstCheck)))
+        delta = created
+        return created
     }
 
     private func dropDelta() {
@@ -281,8 +281,8 @@ final class SortedIndex<Value: IndexedValue> {
         let size = delta.pointee.size
         let isTail = delta.pointee.isTail
         // Sorting copies the changes, so they may take half of a buffer.
-        let most = (MemoryAccount.current?.limit).map { $0 / 32 } ?? .max
-        let pendingLimit = Swift.min(pendingLimit, most)
+        let maximum = (MemoryAccount.current?.limit).map { $0 / 32 } ?? .max
+        let pendingLimit = Swift.min(pendingLimit, maximum)
         let ascending = Swift.min(Value.pendingLimits.ascending, pendingLimit)
         if size < ascending {
             delta.pointee.nextCheck = ascending
@@ -293,7 +293,7 @@ final class SortedIndex<Value: IndexedValue> {
         } else {
             let quarter = try stored.pages(in: transaction) << 10
             let next = Swift.max(
-                pendingLimit, Swift.min(quarter, Value.pendingLimits.greatest, most))
+                pendingLimit, Swift.min(quarter, Value.pendingLimits.greatest, maximum))
             if size >= next { return try flushEarly(delta, transaction) }
             delta.pointee.nextCheck = next
         }
@@ -356,7 +356,7 @@ extension SortedIndex where Value == BytesView {
         in transaction: TransactionHandle,
         _ body: (_ bytes: UnsafeRawBufferPointer, _ key: ObjectKey) throws(StorageError) -> Bool
     ) throws(StorageError) {
-        try forEachEntry(from: .least, below: nil, in: transaction) {
+        try forEachEntry(from: .minimum, below: nil, in: transaction) {
             (value, key) throws(StorageError) in
             try body(value.buffer, key)
         }
@@ -373,26 +373,26 @@ extension SortedIndex where Value == BytesView {
 
     /// Returns the rows whose values begin with some bytes, in the order of the index.
     ///
-    /// Returns nil if there are more than `most`, without reading all of them.
+    /// Returns nil if there are more than `maximum`, without reading all of them.
     func keys(
-        withPrefix beginning: [UInt8], atMost most: Int, in transaction: TransactionHandle
+        withPrefix beginning: [UInt8], atMost maximum: Int, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey]? {
         try keys(
-            from: beginning, below: Self.end(ofPrefix: beginning), atMost: most, in: transaction)
+            from: beginning, below: Self.end(ofPrefix: beginning), atMost: maximum, in: transaction)
     }
 
     private func keys(
-        from lower: [UInt8], below upper: [UInt8]?, atMost most: Int,
+        from lower: [UInt8], below upper: [UInt8]?, atMost maximum: Int,
         in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey]? {
         var result: [ObjectKey] = []
         try BytesView.with(lower, upper) { lower, upper throws(StorageError) in
             try forEachKey(from: lower, below: upper, in: transaction) { key in
                 result.append(key)
-                return result.count <= most
+                return result.count <= maximum
             }
         }
-        return result.count <= most ? result : nil
+        return result.count <= maximum ? result : nil
     }
 
     /// Calls `body` with the rows whose values begin with some bytes, once for each such value of a row.
@@ -409,13 +409,13 @@ extension SortedIndex where Value == BytesView {
         }
     }
 
-    /// Returns the number of entries from some bytes on and below others; may stop counting above `most`.
+    /// Returns the number of entries from some bytes on and below others; may stop counting above `maximum`.
     func count(
-        from lower: [UInt8], below upper: [UInt8]?, atMost most: Int,
+        from lower: [UInt8], below upper: [UInt8]?, atMost maximum: Int,
         in transaction: TransactionHandle
     ) throws(StorageError) -> Int {
         try BytesView.with(lower, upper) { lower, upper throws(StorageError) in
-            try count(from: lower, below: upper, atMost: most, in: transaction)
+            try count(from: lower, below: upper, atMost: maximum, in: transaction)
         }
     }
 
@@ -459,13 +459,13 @@ extension SortedIndex where Value == Int64 {
         return result
     }
 
-    /// Returns the number of entries in a range of values; may stop counting above `most`.
+    /// Returns the number of entries in a range of values; may stop counting above `maximum`.
     func count(
-        from lower: Int64 = .min, through upper: Int64 = .max, atMost most: Int = .max,
+        from lower: Int64 = .min, through upper: Int64 = .max, atMost maximum: Int = .max,
         in transaction: TransactionHandle
     ) throws(StorageError) -> Int {
         guard lower <= upper else { return 0 }
-        return try count(from: lower, below: Self.end(upper), atMost: most, in: transaction)
+        return try count(from: lower, below: Self.end(upper), atMost: maximum, in: transaction)
     }
 
     private static func end(_ upper: Int64) -> Int64? { upper == .max ? nil : upper + 1 }

@@ -103,8 +103,8 @@ final class LeafPacker {
         UnsafeRawBufferPointer(start: buffer, count: size)
     }
 
-    func setRange(_ least: UInt64, _ greatest: UInt64) {
-        buffer.storeBytes(of: least, toByteOffset: 4, as: UInt64.self)
+    func setRange(_ lowest: UInt64, _ greatest: UInt64) {
+        buffer.storeBytes(of: lowest, toByteOffset: 4, as: UInt64.self)
         buffer.storeBytes(of: greatest, toByteOffset: 12, as: UInt64.self)
     }
 
@@ -115,26 +115,26 @@ final class LeafPacker {
         func value(_ row: Int) -> Int64 {
             source.loadUnaligned(fromByteOffset: 8 &* row, as: Int64.self)
         }
-        var least = value(0)
-        var greatest = least
+        var lowest = value(0)
+        var greatest = lowest
         var row = 1
         while row < Cluster.rows {
             let next = value(row)
-            least = min(least, next)
+            lowest = min(lowest, next)
             greatest = max(greatest, next)
             row &+= 1
         }
-        let span = UInt64(bitPattern: greatest &- least)
+        let span = UInt64(bitPattern: greatest &- lowest)
         @inline(__always)
         func store<T: FixedWidthInteger & UnsignedInteger>(
             _ encoding: UInt8, _: T.Type
         ) -> UnsafeRawBufferPointer {
             let width = MemoryLayout<T>.size
             let (start, size) = begin(encoding, nulls, .zero, payload: width * Cluster.rows)
-            setRange(UInt64(bitPattern: least), UInt64(bitPattern: greatest))
+            setRange(UInt64(bitPattern: lowest), UInt64(bitPattern: greatest))
             var row = 0
             while row < Cluster.rows {
-                let offset = UInt64(bitPattern: value(row) &- least)
+                let offset = UInt64(bitPattern: value(row) &- lowest)
                 start.storeBytes(
                     of: T(truncatingIfNeeded: offset), toByteOffset: width &* row, as: T.self)
                 row &+= 1
@@ -143,15 +143,15 @@ final class LeafPacker {
         }
         if span == 0 {
             let (_, size) = begin(LeafEncoding.constant, nulls, .zero, payload: 0)
-            setRange(UInt64(bitPattern: least), UInt64(bitPattern: greatest))
+            setRange(UInt64(bitPattern: lowest), UInt64(bitPattern: greatest))
             return finish(size)
         }
         if span == 1 {
             let (start, size) = begin(
                 LeafEncoding.bits1, nulls, .zero, payload: Cluster.bitmapBytes)
-            setRange(UInt64(bitPattern: least), UInt64(bitPattern: greatest))
+            setRange(UInt64(bitPattern: lowest), UInt64(bitPattern: greatest))
             var bits = ClusterBits.zero
-            for row in 0..<Cluster.rows where value(row) != least { bits.insert(row) }
+            for row in 0..<Cluster.rows where value(row) != lowest { bits.insert(row) }
             start.copyMemory(from: withUnsafeBytesOf(bits), byteCount: Cluster.bitmapBytes)
             return finish(size)
         }
@@ -182,7 +182,7 @@ final class LeafPacker {
         }
         let isConstant = differences == .zero
         let hasNaN = sums.sum().isNaN
-        let least = leasts.min()
+        let lowest = leasts.min()
         let greatest = greatests.max()
         // A constant is stored bit by bit in both bounds, including NaN.
         if isConstant {
@@ -192,7 +192,7 @@ final class LeafPacker {
         }
         let (start, size) = begin(LeafEncoding.double, nulls, .zero, payload: 8 * Cluster.rows)
         setRange(
-            (hasNaN ? -Double.infinity : least).bitPattern,
+            (hasNaN ? -Double.infinity : lowest).bitPattern,
             (hasNaN ? Double.infinity : greatest).bitPattern)
         start.copyMemory(from: source, byteCount: 8 * Cluster.rows)
         return finish(size)
@@ -202,7 +202,7 @@ final class LeafPacker {
         let source = UnsafeRawPointer(leaf.payload)
         let first = source.loadUnaligned(as: UInt32.self)
         var isConstant = Float(bitPattern: first) == Float(bitPattern: first)
-        var least = Double.infinity
+        var lowest = Double.infinity
         var greatest = -Double.infinity
         var hasNaN = false
         for row in 0..<Cluster.rows {
@@ -210,7 +210,7 @@ final class LeafPacker {
             isConstant = isConstant && bits == first
             let value = Double(Float(bitPattern: bits))
             hasNaN = hasNaN || value != value
-            least = value < least ? value : least
+            lowest = value < lowest ? value : lowest
             greatest = value > greatest ? value : greatest
         }
         if isConstant {
@@ -221,7 +221,7 @@ final class LeafPacker {
         }
         let (start, size) = begin(LeafEncoding.float, nulls, .zero, payload: 4 * Cluster.rows)
         setRange(
-            (hasNaN ? -Double.infinity : least).bitPattern,
+            (hasNaN ? -Double.infinity : lowest).bitPattern,
             (hasNaN ? Double.infinity : greatest).bitPattern)
         start.copyMemory(from: source, byteCount: 4 * Cluster.rows)
         return finish(size)
@@ -392,7 +392,7 @@ extension LeafPacker {
     private func patchIntegers<Offset: FixedWidthInteger & UnsignedInteger>(
         _ leaf: UnpackedLeaf, _ marks: ClusterBits, from origin: Leaf, as _: Offset.Type
     ) -> UnsafeRawBufferPointer? {
-        let least = origin.minimum
+        let lowest = origin.minimum
         var greatest = origin.maximum
         let (payload, bytes) = copy(origin, width: MemoryLayout<Offset>.size)
         var isPatched = true
@@ -400,9 +400,9 @@ extension LeafPacker {
             let old = origin.int(row)
             let new = leaf.word(row)
             guard isPatched, new != old else { return }
-            let offset = UInt64(bitPattern: new &- least)
+            let offset = UInt64(bitPattern: new &- lowest)
             isPatched =
-                old != least && old != origin.maximum && new >= least
+                old != lowest && old != origin.maximum && new >= lowest
                 && offset <= UInt64(Offset.max)
             guard isPatched else { return }
             greatest = max(greatest, new)
@@ -411,17 +411,17 @@ extension LeafPacker {
                 toByteOffset: MemoryLayout<Offset>.size &* row, as: Offset.self)
         }
         guard isPatched else { return nil }
-        setRange(UInt64(bitPattern: least), UInt64(bitPattern: greatest))
+        setRange(UInt64(bitPattern: lowest), UInt64(bitPattern: greatest))
         return bytes
     }
 
     private func patchDoubles(
         _ leaf: UnpackedLeaf, _ marks: ClusterBits, _ origin: Leaf
     ) -> UnsafeRawBufferPointer? {
-        var least = origin.minimumDouble
+        var lowest = origin.minimumDouble
         var greatest = origin.maximumDouble
         // The bounds of a leaf with NaN are infinite too.
-        guard least.isFinite, greatest.isFinite else { return nil }
+        guard lowest.isFinite, greatest.isFinite else { return nil }
         let (payload, bytes) = copy(origin, width: 8)
         var isPatched = true
         marks.forEachRow { row in
@@ -431,12 +431,12 @@ extension LeafPacker {
             isPatched =
                 old != origin.minimumDouble && old != origin.maximumDouble && new.isFinite
             guard isPatched else { return }
-            least = min(least, new)
+            lowest = min(lowest, new)
             greatest = max(greatest, new)
             payload.storeBytes(of: new, toByteOffset: 8 &* row, as: Double.self)
         }
         guard isPatched else { return nil }
-        setRange(least.bitPattern, greatest.bitPattern)
+        setRange(lowest.bitPattern, greatest.bitPattern)
         return bytes
     }
 

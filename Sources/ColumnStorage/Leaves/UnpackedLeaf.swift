@@ -203,14 +203,14 @@ struct UnpackedLeaf {
     private func unpackIntegers(_ leaf: Leaf) {
         let source = leaf.payload
         let target = payload
-        let least = UInt64(bitPattern: leaf.minimum)
+        let lowest = UInt64(bitPattern: leaf.minimum)
         @inline(__always)
         func widen<T: FixedWidthInteger & UnsignedInteger>(_: T.Type) {
             var row = 0
             while row < Cluster.rows {
                 let offset = UInt64(
                     source.loadUnaligned(fromByteOffset: row &* MemoryLayout<T>.size, as: T.self))
-                target.storeBytes(of: least &+ offset, toByteOffset: 8 &* row, as: UInt64.self)
+                target.storeBytes(of: lowest &+ offset, toByteOffset: 8 &* row, as: UInt64.self)
                 row &+= 1
             }
         }
@@ -222,10 +222,10 @@ struct UnpackedLeaf {
         case LeafEncoding.bits1:
             for row in 0..<Cluster.rows { setWord(row, UInt64(bitPattern: leaf.int(row))) }
         default:
-            if least == 0 {
+            if lowest == 0 {
                 memset(target, 0, 8 * Cluster.rows)
             } else {
-                for row in 0..<Cluster.rows { setWord(row, least) }
+                for row in 0..<Cluster.rows { setWord(row, lowest) }
             }
         }
     }

@@ -6,7 +6,7 @@ extension ListColumn {
     /// labels are replaced.
     private static let gap: Int64 = 1 << 32
     /// The least distance between labels that replace others; it allows 16 more divisions at one position.
-    private static let leastNewStep: Int64 = 1 << 16
+    private static let minNewStep: Int64 = 1 << 16
     /// The maximum number of elements of a chunk in memory before it is divided.
     static let divisionLimit = ListChunk.maximumElements * 2
 
@@ -303,7 +303,7 @@ extension ListColumn {
                 continue
             }
             var run = index..<list.endOfNewChunks(from: index)
-            if Self.labels(for: run, of: list, leastStep: 1) == nil {
+            if Self.labels(for: run, of: list, minStep: 1) == nil {
                 if list.prefix > 0 {
                     let known = list.chunks.count
                     try complete(list, owner)
@@ -312,7 +312,7 @@ extension ListColumn {
                 }
                 run = try releaseLabels(around: run, of: list, owner, transaction)
             }
-            guard let labels = Self.labels(for: run, of: list, leastStep: 1) else {
+            guard let labels = Self.labels(for: run, of: list, minStep: 1) else {
                 throw damaged(transaction)
             }
             for (offset, position) in run.enumerated() {
@@ -323,9 +323,9 @@ extension ListColumn {
     }
 
     /// Returns equally spaced labels for chunks between two chunks with labels; nil if their distance is less than
-    /// `leastStep`, or if the labels of a damaged file are at the ends of the range of numbers.
+    /// `minStep`, or if the labels of a damaged file are at the ends of the range of numbers.
     private static func labels(
-        for run: Range<Int>, of list: EditedList, leastStep: Int64
+        for run: Range<Int>, of list: EditedList, minStep: Int64
     ) -> (first: Int64, step: Int64)? {
         let before = run.lowerBound > 0 ? list.chunks[run.lowerBound - 1].label : nil
         let after = run.upperBound < list.chunks.count ? list.chunks[run.upperBound].label : nil
@@ -341,7 +341,7 @@ extension ListColumn {
         case (let before?, let after?):
             let (distance, overflow) = after.subtractingReportingOverflow(before)
             let step = distance / Int64(run.count + 1)
-            return overflow || step < leastStep ? nil : (before + step, step)
+            return overflow || step < minStep ? nil : (before + step, step)
         }
     }
 
@@ -359,7 +359,7 @@ extension ListColumn {
             let end = Swift.min(list.chunks.count, wide.upperBound + more)
             wide = Swift.max(0, wide.lowerBound - more)..<list.endOfNewChunks(from: end)
             more *= 2
-        } while Self.labels(for: wide, of: list, leastStep: Self.leastNewStep) == nil
+        } while Self.labels(for: wide, of: list, minStep: Self.minNewStep) == nil
             && wide.count < list.chunks.count
         assert(
             wide.lowerBound <= run.lowerBound && wide.upperBound >= run.upperBound,

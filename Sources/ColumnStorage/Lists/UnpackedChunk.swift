@@ -232,14 +232,14 @@ struct UnpackedChunk {
 
     /// Returns the number of elements, from one on, that fit into one stored chunk.
     private func fittingCount(from start: Int) -> Int {
-        let most = Swift.min(count - start, ListChunk.maximumElements)
-        guard !holdsWords else { return most }
+        let maximum = Swift.min(count - start, ListChunk.maximumElements)
+        guard !holdsWords else { return maximum }
         let first = offset(start)
-        for number in 0..<most {
+        for number in 0..<maximum {
             let size = ends[start + number] - first + 4 * (number + 1)
             if size > ListChunk.maximumBytes { return Swift.max(1, number) }
         }
-        return most
+        return maximum
     }
 
     /// The size in bytes of the packed elements.

@@ -117,13 +117,13 @@ extension ExactSum {
         withUnsafeTemporaryAllocation(byteCount: 8 * Cluster.rows, alignment: 32) { buffer in
             // because: the allocation is not empty.
             let buffer = buffer.baseAddress.unsafelyUnwrapped
-            let least = leaf.minimumDouble
+            let minimum = leaf.minimumDouble
             let greatest = leaf.maximumDouble
             // Unpacked leaves do not have bounds.
-            if leaf.encoding == LeafEncoding.double, least < greatest {
+            if leaf.encoding == LeafEncoding.double, minimum < greatest {
                 add(
-                    leaf.payload, rows, bound: max(-least, greatest),
-                    least: max(least, -greatest), buffer)
+                    leaf.payload, rows, bound: max(-minimum, greatest),
+                    minimum: max(minimum, -greatest), buffer)
                 return
             }
             let values = buffer.initializeMemory(
@@ -134,15 +134,15 @@ extension ExactSum {
                 values[row] = value
                 bound = max(bound, value.isNaN ? .infinity : value.magnitude)
             }
-            add(buffer, rows, bound: bound, least: 0, buffer)
+            add(buffer, rows, bound: bound, minimum: 0, buffer)
         }
     }
 
-    /// Adds 496 values whose magnitudes are between `least`, if it is positive, and `bound`.
+    /// Adds 496 values whose magnitudes are between `minimum`, if it is positive, and `bound`.
     ///
     /// `buffer` receives remainders, and can be the memory of the values.
     private mutating func add(
-        _ values: UnsafeRawPointer, _ rows: ClusterBits, bound: Double, least: Double,
+        _ values: UnsafeRawPointer, _ rows: ClusterBits, bound: Double, minimum: Double,
         _ buffer: UnsafeMutableRawPointer
     ) {
         var values = values
@@ -150,7 +150,7 @@ extension ExactSum {
         while power > 0x1p-800, power < Self.threshold {
             power = power.binade * 2
             let hasRemainders =
-                least > power * 0x1p-39
+                minimum > power * 0x1p-39
                 ? split(values, rows, power, into: nil) : split(values, rows, power, into: buffer)
             guard hasRemainders else { return }
             values = UnsafeRawPointer(buffer)

@@ -6,26 +6,26 @@ enum IntKernels {
     /// Returns the rows with `low <= value <= high`, without checking for nulls.
     static func rows(of leaf: Leaf, from low: Int64, through high: Int64) -> ClusterBits {
         guard low <= high else { return .zero }
-        let least = leaf.minimum
+        let lowest = leaf.minimum
         let encoding = leaf.encoding
         if encoding == LeafEncoding.constant {
-            return least >= low && least <= high ? Cluster.all : .zero
+            return lowest >= low && lowest <= high ? Cluster.all : .zero
         }
         // Unpacked leaves do not have bounds; packed leaves that are not constant have two different ones.
-        if leaf.maximum > least {
-            if leaf.maximum < low || least > high { return .zero }
-            if least >= low && leaf.maximum <= high { return Cluster.all }
+        if leaf.maximum > lowest {
+            if leaf.maximum < low || lowest > high { return .zero }
+            if lowest >= low && leaf.maximum <= high { return Cluster.all }
         }
         if encoding == LeafEncoding.bits1 {
             let ones = Leaf.bitmap(at: leaf.payload)
-            let zeroMatches = least >= low && least <= high
-            let oneMatches = least &+ 1 >= low && least &+ 1 <= high
+            let zeroMatches = lowest >= low && lowest <= high
+            let oneMatches = lowest &+ 1 >= low && lowest &+ 1 <= high
             if zeroMatches { return oneMatches ? Cluster.all : ~ones & Cluster.all }
             return oneMatches ? ones : .zero
         }
         // The range is converted to unsigned offsets from the least value: first ... first + span.
-        let first = low <= least ? 0 : UInt64(bitPattern: low &- least)
-        let last = UInt64(bitPattern: high &- least)
+        let first = low <= lowest ? 0 : UInt64(bitPattern: low &- lowest)
+        let last = UInt64(bitPattern: high &- lowest)
         switch encoding {
         case LeafEncoding.bits8:
             return scan(leaf.payload, from: first, through: last, as: UInt8.self)
@@ -63,13 +63,14 @@ enum IntKernels {
 
     private static func scanSigned(_ leaf: Leaf, _ low: Int64, _ high: Int64) -> ClusterBits {
         let payload = leaf.payload
-        let least = leaf.minimum
+        let lowest = leaf.minimum
         let span = UInt64(bitPattern: high &- low)
         return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { flags in
             let out = flags.baseAddress.unsafelyUnwrapped
             var row = 0
             while row < Cluster.rows {
-                let value = least &+ payload.loadUnaligned(fromByteOffset: 8 &* row, as: Int64.self)
+                let value =
+                    lowest &+ payload.loadUnaligned(fromByteOffset: 8 &* row, as: Int64.self)
                 let isInside = UInt64(bitPattern: value &- low) <= span
                 out.storeBytes(of: isInside ? 1 : 0, toByteOffset: row, as: UInt8.self)
                 row &+= 1
@@ -91,12 +92,12 @@ enum IntKernels {
                 truncatingIfNeeded: payload.loadUnaligned(
                     fromByteOffset: row &* MemoryLayout<T>.size, as: T.self))
         }
-        return total(of: rows, least: leaf.minimum, offsets: offsets)
+        return total(of: rows, lowest: leaf.minimum, offsets: offsets)
     }
 
     /// Returns the sum of the values of rows, given the least value and the sum of the offsets.
-    static func total(of rows: ClusterBits, least: Int64, offsets: UInt64) -> Int128 {
-        Int128(least) &* Int128(rows.rowCount) &+ Int128(offsets)
+    static func total(of rows: ClusterBits, lowest: Int64, offsets: UInt64) -> Int128 {
+        Int128(lowest) &* Int128(rows.rowCount) &+ Int128(offsets)
     }
 
     /// Packs 496 bytes that are 0 or 1 into bits, eight at a time with one multiplication.

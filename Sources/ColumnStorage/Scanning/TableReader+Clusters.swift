@@ -271,7 +271,7 @@ extension TableReader {
             let ones =
                 leaf.encoding == LeafEncoding.bits1
                 ? (Leaf.bitmap(at: leaf.payload) & rows).rowCount : 0
-            sum = IntKernels.total(of: rows, least: leaf.minimum, offsets: UInt64(ones))
+            sum = IntKernels.total(of: rows, lowest: leaf.minimum, offsets: UInt64(ones))
         case LeafEncoding.bits8: sum = IntKernels.sum(of: leaf, rows, UInt8.self)
         case LeafEncoding.bits16: sum = IntKernels.sum(of: leaf, rows, UInt16.self)
         case LeafEncoding.bits32: sum = IntKernels.sum(of: leaf, rows, UInt32.self)
@@ -299,9 +299,9 @@ extension TableReader {
         guard let (leaf, rows) = try integers(column, cluster, among), !rows.isEmpty else {
             return nil
         }
-        var least = Int64.max
-        rows.forEachRow { least = min(least, leaf.int($0)) }
-        return least
+        var lowest = Int64.max
+        rows.forEachRow { lowest = min(lowest, leaf.int($0)) }
+        return lowest
     }
 
     /// Returns the greatest integer; nil if all rows are null.
@@ -505,12 +505,12 @@ enum LinkKernels {
         of leaf: Leaf, _: T.Type, _ words: UnsafeBufferPointer<UInt64>, _ among: ClusterBits
     ) -> ClusterBits {
         let payload = leaf.payload
-        let least = leaf.minimum &- 1
+        let lowest = leaf.minimum &- 1
         @inline(__always)
         func bit(_ row: Int) -> UInt64 {
             let offset = payload.loadUnaligned(
                 fromByteOffset: row &* MemoryLayout<T>.size, as: T.self)
-            return Self.bit(least &+ Int64(truncatingIfNeeded: offset), words)
+            return Self.bit(lowest &+ Int64(truncatingIfNeeded: offset), words)
         }
         if among.rowCount < denseFrom { return among.keeping(bit) }
         return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { flags in

@@ -104,9 +104,9 @@ package final class Snapshot {
     /// Returns the reader of a table, which is closed if its head was not read yet or cannot be read.
     package func reader(_ id: TableID) -> TableReader {
         if let known = tables[id] { return known }
-        let made = TableReader(id, source)
-        tables[id] = made
-        return made
+        let created = TableReader(id, source)
+        tables[id] = created
+        return created
     }
 
     /// Returns a small named blob; inside a write, with the changes of the write.

@@ -20,8 +20,8 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var uncountedWrite: Unmanaged<WriteTransaction>?
     /// The definitions of the tables.
     @exclusivity(unchecked) private(set) var definitions: [TableID: TableDefinition]
-    @exclusivity(unchecked) private var madeListPages: ListPages?
-    @exclusivity(unchecked) private var madeKeyPages: ListPages?
+    @exclusivity(unchecked) private var newListPages: ListPages?
+    @exclusivity(unchecked) private var newKeyPages: ListPages?
     /// The delta buffer of this version; nil until it is used.
     @exclusivity(unchecked) private var knownRecent: DeltaBuffer?
     /// The identity of the version's commit, its place in the map and the version's layout, for ``isUnchanged``; nil if it
@@ -32,12 +32,12 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
     /// The buffers of this snapshot's writes, kept between them.
     var workspace: WriteWorkspace {
-        if let madeWorkspace { return madeWorkspace }
-        let made = WriteWorkspace()
-        madeWorkspace = made
-        return made
+        if let newWorkspace { return newWorkspace }
+        let created = WriteWorkspace()
+        newWorkspace = created
+        return created
     }
-    @exclusivity(unchecked) private var madeWorkspace: WriteWorkspace?
+    @exclusivity(unchecked) private var newWorkspace: WriteWorkspace?
     /// The snapshots of this version for other threads.
     @exclusivity(unchecked) var companions: [Snapshot] = []
 
@@ -73,19 +73,19 @@ package final class SnapshotSource {
     ///
     /// They are created when a table with lists is read, because most snapshots are created by commits and never read.
     var listPages: ListPages {
-        if let madeListPages { return madeListPages }
+        if let newListPages { return newListPages }
         let pages = ListPages(file.tables.lists)
         pages.move(to: handle)
-        madeListPages = pages
+        newListPages = pages
         return pages
     }
 
     /// The chunks of the keys of all maps, created when a table with maps is read.
     var keyPages: ListPages {
-        if let madeKeyPages { return madeKeyPages }
+        if let newKeyPages { return newKeyPages }
         let pages = ListPages(file.tables.mapKeys)
         pages.move(to: handle)
-        madeKeyPages = pages
+        newKeyPages = pages
         return pages
     }
 
@@ -101,8 +101,8 @@ package final class SnapshotSource {
 
     /// Invalidates the addresses of index blocks and list chunks, because the transaction or its content has changed.
     func forgetPages() {
-        madeListPages?.move(to: handle)
-        madeKeyPages?.move(to: handle)
+        newListPages?.move(to: handle)
+        newKeyPages?.move(to: handle)
         for pages in indexPages { pages?.invalidate() }
     }
 

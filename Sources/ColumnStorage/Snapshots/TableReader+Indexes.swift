@@ -39,13 +39,13 @@ extension TableReader {
 
     /// Returns the rows whose link or collection in `column` of this table contains `target`, ascending.
     ///
-    /// A row occurs once for each of its links to `target`. The function may stop above `most` rows.
+    /// A row occurs once for each of its links to `target`. The function may stop above `maximum` rows.
     package func sources(
-        of target: ObjectKey, through column: ColumnID, atMost most: Int = .max
+        of target: ObjectKey, through column: ColumnID, atMost maximum: Int = .max
     ) throws(StorageError) -> [ObjectKey] {
         guard let index = intIndex(column) else { return [] }
         return try read { (transaction) throws(StorageError) in
-            try index.keys(equalTo: target.rawValue, atMost: most, in: transaction)
+            try index.keys(equalTo: target.rawValue, atMost: maximum, in: transaction)
         } ?? []
     }
 
@@ -131,9 +131,9 @@ extension TableReader {
         try keys(column, equalTo: value, atMost: .max) ?? []
     }
 
-    /// Returns the rows with these bytes, ascending; nil if there are more than `most`, without reading all of them.
+    /// Returns the rows with these bytes, ascending; nil if there are more than `maximum`, without reading all of them.
     package func keys(
-        _ column: ColumnID, equalTo value: [UInt8], atMost most: Int
+        _ column: ColumnID, equalTo value: [UInt8], atMost maximum: Int
     ) throws(StorageError) -> [ObjectKey]? {
         guard let index = bytesIndex(column) else {
             return try scan(column, .bytesEqual(value), first: false)
@@ -141,21 +141,21 @@ extension TableReader {
         let found =
             try BytesView.with(value) { bytes throws(StorageError) in
                 try read { (transaction) throws(StorageError) in
-                    try index.keys(equalTo: bytes, atMost: most, in: transaction)
+                    try index.keys(equalTo: bytes, atMost: maximum, in: transaction)
                 }
             } ?? []
-        return found.count > most ? nil : found
+        return found.count > maximum ? nil : found
     }
 
     /// Returns the rows whose bytes begin with these, in the order of the index.
     ///
-    /// Returns nil without an index, and if there are more than `most` rows, without reading all of them.
+    /// Returns nil without an index, and if there are more than `maximum` rows, without reading all of them.
     package func keys(
-        _ column: ColumnID, withPrefix value: [UInt8], atMost most: Int
+        _ column: ColumnID, withPrefix value: [UInt8], atMost maximum: Int
     ) throws(StorageError) -> [ObjectKey]? {
         guard let index = bytesIndex(column) else { return nil }
         let found = try read { (transaction) throws(StorageError) in
-            try index.keys(withPrefix: value, atMost: most, in: transaction)
+            try index.keys(withPrefix: value, atMost: maximum, in: transaction)
         }
         return found ?? nil
     }
@@ -186,28 +186,28 @@ extension TableReader {
         } ?? []
     }
 
-    /// Returns the number of rows in a range of an index of integers; nil without an index, and for more than `most`.
+    /// Returns the number of rows in a range of an index of integers; nil without an index, and for more than `maximum`.
     ///
     /// This costs much less than reading the rows.
     package func count(
-        _ column: ColumnID, from lower: Int64, through upper: Int64, atMost most: Int
+        _ column: ColumnID, from lower: Int64, through upper: Int64, atMost maximum: Int
     ) throws(StorageError) -> Int? {
         guard let index = intIndex(column), kind(of: column) != .link else { return nil }
         let count = try read { (transaction) throws(StorageError) in
-            try index.count(from: lower, through: upper, atMost: most, in: transaction)
+            try index.count(from: lower, through: upper, atMost: maximum, in: transaction)
         }
-        return count.flatMap { $0 <= most ? $0 : nil }
+        return count.flatMap { $0 <= maximum ? $0 : nil }
     }
 
     /// Returns the number of rows with bytes from some value on and below another; nil as for integers.
     package func count(
-        _ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?, atMost most: Int
+        _ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?, atMost maximum: Int
     ) throws(StorageError) -> Int? {
         guard let index = bytesIndex(column) else { return nil }
         let count = try read { (transaction) throws(StorageError) in
-            try index.count(from: lower, below: upper, atMost: most, in: transaction)
+            try index.count(from: lower, below: upper, atMost: maximum, in: transaction)
         }
-        return count.flatMap { $0 <= most ? $0 : nil }
+        return count.flatMap { $0 <= maximum ? $0 : nil }
     }
 
     func bytesIndex(_ column: ColumnID) -> BytesIndex? {

@@ -44,7 +44,7 @@ package final class TableReader {
         self.id = id
         self.source = source
         leaves = source.file.tables.leaves(of: id)
-        indexTables = IndexTables(leastPages: source.file.options.leastRunPages) {
+        indexTables = IndexTables(minPages: source.file.options.minRunPages) {
             source.indexPages(of: id, $0)
         }
         definition = TableDefinition(id: id, columns: [])
@@ -182,9 +182,9 @@ package final class TableReader {
 
     func tailLeaves() -> TailLeaves {
         if let tail { return tail }
-        let made = TailLeaves(self, cluster: tailCluster)
-        tail = made
-        return made
+        let created = TailLeaves(self, cluster: tailCluster)
+        tail = created
+        return created
     }
 
     /// Drops the unpacked newest cluster and its addresses.

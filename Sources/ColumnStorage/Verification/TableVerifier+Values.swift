@@ -77,7 +77,7 @@ extension TableVerifier {
                     "the list has \(count) elements, but declares \(declared)", column.id, row)
             }
         }
-        var entry = try cursor.setRange(key.least())
+        var entry = try cursor.setRange(key.minimum())
         while let found = entry, IndexKey.hasPrefix(found.key, prefix), !faults.isFull {
             guard let position = IntIndexKey.entry(found.key),
                 let chunk = ListChunk(found.value, words: element.isStoredAsWord)

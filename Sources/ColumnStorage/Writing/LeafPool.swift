@@ -62,7 +62,7 @@ final class LeafCopies {
     /// The maximum size of the copies that are not removed, in bytes.
     private let limit: Int
     /// The number of copies that are not removed, whatever their size, and of those that are not freed.
-    private static let least = 128
+    private static let minimum = 128
 
     /// Creates the copies of a write.
     init(limit: Int) { self.limit = limit }
@@ -81,11 +81,11 @@ final class LeafCopies {
 
     /// Removes and returns the oldest copy if there are too many; it exists until many others were removed.
     func removeOldest() -> Copy? {
-        guard size > limit, copies.count - current > Self.least else { return nil }
+        guard size > limit, copies.count - current > Self.minimum else { return nil }
         let oldest = copies[current]
         current += 1
         size -= oldest.bytes.count
-        if current - first > Self.least {
+        if current - first > Self.minimum {
             copies[first].bytes.deallocate()
             first += 1
         }

@@ -24,10 +24,10 @@ final class PreviousVersion {
         let definition = overlay.reader.definition
         guard let known = tables[overlay.id] else {
             source.define(definition)
-            let made = TableReader(overlay.id, source)
-            try made.open()
-            tables[overlay.id] = made
-            return made
+            let created = TableReader(overlay.id, source)
+            try created.open()
+            tables[overlay.id] = created
+            return created
         }
         if known.definition != definition {
             source.define(definition)

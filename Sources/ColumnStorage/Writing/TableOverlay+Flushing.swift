@@ -110,10 +110,10 @@ extension TableOverlay {
                     mayBeLast: cluster >= tailCluster)
             }
             if !leaf.marks.isEmpty { marks[key.rawValue] = leaf.marks }
-            noteOrigin(key, leaf)
+            recordOrigin(key, leaf)
         }
         release(key, leaf)
-        noteFlushed(key)
+        recordFlushed(key)
     }
 
     func release(_ key: LeafKey, _ leaf: UnpackedLeaf) {

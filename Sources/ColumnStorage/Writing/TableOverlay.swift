@@ -194,10 +194,10 @@ final class TableOverlay {
     }
 
     /// Records that a leaf was flushed.
-    func noteFlushed(_ key: LeafKey) { flushed.insert(key.rawValue) }
+    func recordFlushed(_ key: LeafKey) { flushed.insert(key.rawValue) }
 
     /// Records the address of the committed form of a leaf.
-    func noteOrigin(_ key: LeafKey, _ leaf: UnpackedLeaf) {
+    func recordOrigin(_ key: LeafKey, _ leaf: UnpackedLeaf) {
         if let address = leaf.origin, origins.count < 16 { origins.append((key, address)) }
     }
 
@@ -281,13 +281,13 @@ extension TableOverlay {
             !changes.inserted.intersects(changes.deleted), "an inserted row is not deleted")
         if marks.isEmpty { return changes }
         if marks.values.count == 1, let (key, set) = marks.values.first {
-            try note(set, of: LeafKey(rawValue: key), in: &changes)
+            try record(set, of: LeafKey(rawValue: key), in: &changes)
         } else {
             for key in marks.values.keys.sorted(by: {
                 LeafKey(rawValue: $0).cluster < LeafKey(rawValue: $1).cluster
             }) {
                 guard let set = marks[key] else { continue }
-                try note(set, of: LeafKey(rawValue: key), in: &changes)
+                try record(set, of: LeafKey(rawValue: key), in: &changes)
             }
         }
         assert(
@@ -305,7 +305,7 @@ extension TableOverlay {
     }
 
     /// Adds the modified rows among the marked rows of a leaf.
-    private func note(
+    private func record(
         _ marked: ClusterBits, of leaf: LeafKey, in changes: inout TableChanges
     ) throws(StorageError) {
         // A change of a collection also marks the column with its count.

@@ -25,7 +25,7 @@ extension WriteSession {
             fail(overlay.reader.source.damaged("row \(key.rawValue) of table \(table.rawValue)"))
             return nil
         }
-        if !overlay.reader.rowIndexes.isEmpty { noteChange(overlay, column, key) }
+        if !overlay.reader.rowIndexes.isEmpty { recordChange(overlay, column, key) }
         let (cluster, row) = position(of: key)
         let leaf = overlay.unpackedLeaf(column.rawValue + 1, cluster)
         // The caller that sets the bytes of a mixed column updates its index.
@@ -413,7 +413,7 @@ extension WriteSession {
 extension WriteSession {
     /// Removes the index entries of a row before one of its values changes.
     @inline(never)
-    func noteChange(_ overlay: TableOverlay, _ column: ColumnID, _ key: ObjectKey) {
+    func recordChange(_ overlay: TableOverlay, _ column: ColumnID, _ key: ObjectKey) {
         do throws(StorageError) {
             for index in overlay.reader.rowIndexes where index.definition.depends(on: column) {
                 try index.willChange(key, overlay.reader, in: transaction.handle)

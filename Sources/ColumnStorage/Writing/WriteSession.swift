@@ -30,7 +30,7 @@ package final class WriteSession {
         SortedMap()
     @exclusivity(unchecked) private var recent: TableOverlay?
     /// The greatest keys of the shards that were read.
-    @exclusivity(unchecked) private var greatestKeys: SortedMap<Int, UInt64?> = SortedMap()
+    @exclusivity(unchecked) private var maxKeys: SortedMap<Int, UInt64?> = SortedMap()
     @exclusivity(unchecked) var isSchemaChanged = false
     /// Whether a new version of the same schema was stored.
     @exclusivity(unchecked) var isVersionChanged = false
@@ -310,7 +310,7 @@ package final class WriteSession {
     ) throws(StorageError) {
         let index = FileTables.shard(of: table)
         let greatest: UInt64?
-        if let known = greatestKeys[index] {
+        if let known = maxKeys[index] {
             greatest = known
         } else if !mayBeLast {
             return try transaction.handle.put(shard, key, bytes)
@@ -320,7 +320,7 @@ package final class WriteSession {
         }
         let isLast = greatest.map { key > $0 } ?? true
         try transaction.handle.put(shard, key, bytes, append: isLast)
-        greatestKeys[index] = isLast ? key : greatest
+        maxKeys[index] = isLast ? key : greatest
     }
 
     // MARK: Ending the write
@@ -449,7 +449,7 @@ package final class WriteSession {
         copies?.removeAll()
         arena.reset()
         generation.pointee += 1
-        greatestKeys = SortedMap()
+        maxKeys = SortedMap()
         incomingColumns = [:]
         knownMixedColumns = nil
         isSchemaChanged = savepoint.isSchemaChanged
@@ -501,9 +501,9 @@ package final class WriteSession {
     /// Returns the copies of flushed leaves.
     func makeCopies() -> LeafCopies {
         if let copies { return copies }
-        let made = LeafCopies(limit: bufferLimit)
-        copies = made
-        return made
+        let created = LeafCopies(limit: bufferLimit)
+        copies = created
+        return created
     }
 
     /// Records the version as which the write was committed.

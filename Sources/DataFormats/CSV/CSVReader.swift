@@ -51,7 +51,7 @@ package final class CSVReader {
     private var fieldCapacity = 64
     private var hasTooManyFields = false
     /// The greatest number of fields in a record.
-    private static let mostFields = 1 << 16
+    private static let maxFields = 1 << 16
     /// The number of fields in the record.
     package private(set) var count = 0
     /// The unescaped bytes of the fields with doubled quotes.
@@ -94,7 +94,7 @@ package final class CSVReader {
             assert(length <= whole, "a record includes its line break")
             recordLength = length
             consumed = whole
-            if hasTooManyFields { fault = "a record has more than \(Self.mostFields) fields" }
+            if hasTooManyFields { fault = "a record has more than \(Self.maxFields) fields" }
             let bytes = UnsafeBufferPointer(rebasing: buffer.bytes.prefix(whole))
             nextLine += max(1, TextPosition.lineBreaks(bytes))
             if length == 0, names.count != 1 { continue }
@@ -302,7 +302,7 @@ package final class CSVReader {
     private func add(_ field: Field) {
         assert(field.start <= field.end, "a field ends after its start")
         if count == fieldCapacity {
-            guard fieldCapacity < Self.mostFields else {
+            guard fieldCapacity < Self.maxFields else {
                 hasTooManyFields = true
                 return
             }

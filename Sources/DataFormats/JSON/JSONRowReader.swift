@@ -419,15 +419,15 @@ package final class MemberNames {
         if position < order.count, order[position] >= 0,
             tape.buffer.pointee.equals(token, names[order[position]])
         {
-            return note(order[position])
+            return record(order[position])
         }
         guard let found = positions[tape.text(index)] else { return nil }
         if position < order.count { order[position] = found }
-        return note(found)
+        return record(found)
     }
 
     @inline(__always)
-    private func note(_ position: Int) -> Int {
+    private func record(_ position: Int) -> Int {
         let row = state.pointee.row
         if lastRow[position] == row { state.pointee.repeated = position }
         lastRow[position] = row

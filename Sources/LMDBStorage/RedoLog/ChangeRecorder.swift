@@ -65,7 +65,7 @@ final class ChangeRecorder: @unchecked Sendable {
     }
 
     /// Marks the record as incomplete, because a change does not fit into it or cannot be recorded.
-    func giveUp() {
+    func abandon() {
         isRecording = false
         isLent = false
         isIncomplete = true
@@ -106,7 +106,7 @@ final class ChangeRecorder: @unchecked Sendable {
         assert(
             key.count <= 0xFFFF && table <= 0xFF, "the head of a change has its table and length")
         guard used + size <= bytes.count || reserve(size) else {
-            giveUp()
+            abandon()
             return nil
         }
         let target = UnsafeMutableRawBufferPointer(rebasing: bytes[used..<used + size])

@@ -19,15 +19,15 @@ extension RedoLog {
     ///
     /// If no commit waits for the device, an old checkpoint is advanced too.
     @inline(__always)
-    func moveOn(_ newest: UInt64, isWaiting: Bool) throws(StorageError) {
-        guard isWaiting, let pin, newest &- pin.version < usualLag, end >= start,
+    func advance(_ newest: UInt64, isWaiting: Bool) throws(StorageError) {
+        guard isWaiting, let pin, newest &- pin.version < checkpointLag, end >= start,
             end - start < Self.usualSize
         else {
-            return try moveOnSlowly(newest, isWaiting ? usualLag : 1)
+            return try advanceIfDue(newest, isWaiting ? checkpointLag : 1)
         }
     }
 
-    private func moveOnSlowly(_ newest: UInt64, _ usualLag: UInt64) throws(StorageError) {
+    private func advanceIfDue(_ newest: UInt64, _ checkpointLag: UInt64) throws(StorageError) {
         collect()
         guard let pin, let file else { return }
         let now = MonotonicClock.nanoseconds
@@ -37,22 +37,22 @@ extension RedoLog {
         }
         let lag = newest &- pin.version
         let used = end >= start ? end - start : LogFile.end - start + end - LogFile.base
-        guard lag >= usualLag || used >= Self.usualSize else { return }
+        guard lag >= checkpointLag || used >= Self.usualSize else { return }
         // Commits without a flush are frequent, so a later checkpoint shares its cost among more of them.
-        guard now &- checkpointBegun >= Self.pause || lag >= hastyLag || used >= Self.usualSize
+        guard now &- checkpointBegun >= Self.pause || lag >= urgentLag || used >= Self.usualSize
         else {
             return
         }
-        if isDoubtful { return try restart(newest) }
+        if hasFailedFlush { return try restart(newest) }
         if !hasSpareMap { disable() }
         if checkpointer.isBusy {
-            if lag < greatestLag { return }
+            if lag < maxLag { return }
             checkpointer.finish()
             collect()
             return
         }
         guard Platform.lockFile(file.descriptor, LOCK_EX | LOCK_NB) else {
-            if lag >= greatestLag { try restart(newest) }
+            if lag >= maxLag { try restart(newest) }
             return
         }
         guard let sequence = try file.header(id: id)?.sequence else {
@@ -62,7 +62,7 @@ extension RedoLog {
         }
         guard let next = try? LogPin.hold(environment, dataPath) else {
             _ = Platform.lockFile(file.descriptor, LOCK_UN)
-            if lag >= greatestLag { try restart(newest) }
+            if lag >= maxLag { try restart(newest) }
             return
         }
         guard next.version == newest,
@@ -73,7 +73,7 @@ extension RedoLog {
             return
         }
         checkpointBegun = now
-        file.notePins((pin.version, next.version))
+        file.recordPins((pin.version, next.version))
         checkpointer.begin(LogCheckpoint(header: header, pin: next, file: file, data: data))
     }
 
@@ -82,8 +82,8 @@ extension RedoLog {
         guard let (done, error) = checkpointer.result() else { return }
         if let error {
             done.pin.release()
-            if let pin { file?.notePins((pin.version, 0)) }
-            if error.call == LogCheckpoint.flushing { isDoubtful = true }
+            if let pin { file?.recordPins((pin.version, 0)) }
+            if error.call == LogCheckpoint.flushing { hasFailedFlush = true }
             return
         }
         assert(
@@ -92,7 +92,7 @@ extension RedoLog {
         pin = done.pin
         checkpoint = done.header.version
         start = done.header.start
-        file?.notePins((done.pin.version, 0))
+        file?.recordPins((done.pin.version, 0))
     }
 
     /// Returns the header for the newest version; nil if the data file cannot be read.
@@ -213,7 +213,7 @@ extension RedoLog {
         last = 0
         preparedEnd = 0
         file?.flushes.reset()
-        file?.notePins((next.version, 0))
+        file?.recordPins((next.version, 0))
     }
 
     /// Ends the log: flushes the data file, which is then complete without the log.
@@ -234,15 +234,15 @@ extension RedoLog {
     /// After an error, the system counts pages as written that the device does not have, but keeps them in memory. They are
     /// therefore all written and flushed again. If that fails too, no data can be written any more.
     private func flushData() throws(StorageError) {
-        if !isDoubtful, Platform.flush(data) { return }
-        isDoubtful = true
+        if !hasFailedFlush, Platform.flush(data) { return }
+        hasFailedFlush = true
         do throws(StorageError) {
             try rewriteData()
         } catch {
             fail(error)
             throw error
         }
-        isDoubtful = false
+        hasFailedFlush = false
     }
 
     private func rewriteData() throws(StorageError) {
@@ -268,7 +268,7 @@ extension RedoLog {
         guard let marker = try? LogMarker.read(data), marker.id != 0,
             let log = try? LogFile(of: dataPath, isMade: false, isWritten: false)
         else { return [] }
-        return log.notedPins()
+        return log.recordedPins()
     }
 
     /// Ends the log, or the participation of this process in it, if the write lock is free.
@@ -288,7 +288,7 @@ extension RedoLog {
             return true
         }
         guard id != 0 else { return true }
-        let others = file?.notedPins().contains {
+        let others = file?.recordedPins().contains {
             $0.process != getpid() && (kill($0.process, 0) == 0 || errno != ESRCH)
         }
         do throws(StorageError) {

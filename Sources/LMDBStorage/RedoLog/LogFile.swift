@@ -432,7 +432,7 @@ extension LogFile {
     private static let entryCount = 4096 / entrySize
 
     /// Records the versions that this process pins; the caller holds the write lock.
-    func notePins(_ versions: (UInt64, UInt64)) {
+    func recordPins(_ versions: (UInt64, UInt64)) {
         let process = UInt64(getpid())
         var page = pinsPage()
         var chosen: Int?
@@ -462,7 +462,7 @@ extension LogFile {
     }
 
     /// Returns the versions that processes pin for the log.
-    func notedPins() -> Set<ForeignReader> {
+    func recordedPins() -> Set<ForeignReader> {
         var pins: Set<ForeignReader> = []
         let page = pinsPage()
         for index in 0..<Self.entryCount where page[3 * index] != 0 {

@@ -68,9 +68,9 @@ final class RedoLog: @unchecked Sendable {
     var nameChecked: UInt64 = 0
     var pin: LogPin?
     /// The number of commits without a log after a write that was too large for the log.
-    var greatPause = 16
+    var commitsWithoutLog = 16
     /// Whether a write found no space, in the log or elsewhere, so that the next write ends the log.
-    private var isTight = false
+    private var hasNoSpace = false
     /// Whether the path led to the data file when the file was closed.
     var isDataInPlace = false
     private static let spareBytes = 256 << 20
@@ -81,7 +81,7 @@ final class RedoLog: @unchecked Sendable {
     /// The number of bytes by which the data file is enlarged.
     private static let spareSize = 1 << 20
     /// Whether the device has failed to write data that the system counts as written.
-    var isDoubtful = false
+    var hasFailedFlush = false
     /// The reason why data can no longer be written.
     private(set) var failure: StorageError?
     /// The number of commits of this process.
@@ -89,19 +89,19 @@ final class RedoLog: @unchecked Sendable {
 
     /// The number of versions after the pin at which the checkpoint advances; the pages that these versions freed
     /// cannot be reused until then.
-    var usualLag: UInt64 = 64
+    var checkpointLag: UInt64 = 64
     /// The number of versions after the pin at which the next checkpoint begins immediately.
     ///
     /// The file of a small store grows by seven or eight pages with each version, and so by 32 MiB with twice this
     /// number of versions. A longer list of free pages also slows down each later commit. A higher number does not make
     /// commits faster.
-    var hastyLag: UInt64 = 512
+    var urgentLag: UInt64 = 512
     /// The size in bytes of the records after the checkpoint at which the checkpoint advances.
     static let usualSize = 4 << 20
     /// The time at which the last checkpoint began.
     var checkpointBegun: UInt64 = 0
     /// The maximum number of versions after the pin while a checkpoint is in progress.
-    var greatestLag: UInt64 = 1024
+    var maxLag: UInt64 = 1024
 
     init(
         _ environment: OpaquePointer, path dataPath: String, tables: [String],
@@ -130,10 +130,10 @@ final class RedoLog: @unchecked Sendable {
     /// The caller holds the write lock. Throws the reason if data can no longer be written.
     func begin(_ durability: Durability, newest: UInt64) throws(StorageError) -> CommitMode {
         if let failure { throw failure }
-        if id != 0, durability != .memory, version == newest, pin != nil, !isTight,
+        if id != 0, durability != .memory, version == newest, pin != nil, !hasNoSpace,
             isStill(try page.marker)
         {
-            try moveOn(newest, isWaiting: durability == .full)
+            try advance(newest, isWaiting: durability == .full)
         } else if let mode = try beginUnpinned(durability, newest) {
             return mode
         }
@@ -187,10 +187,10 @@ final class RedoLog: @unchecked Sendable {
     ) throws(StorageError) -> CommitMode? {
         let marker = try page.marker
         if id != 0 && marker.id != id { detach() }
-        guard durability != .memory, !isTight else {
+        guard durability != .memory, !hasNoSpace else {
             // A process that writes without a log must not reuse pages that the log of another process needs.
             if marker.id != 0 { try finish() }
-            isTight = false
+            hasNoSpace = false
             return durability == .memory ? .unflushed : .direct
         }
         if marker.id == 0 {
@@ -241,7 +241,7 @@ final class RedoLog: @unchecked Sendable {
             skip(newest)
         }
         checkpointer.watch(true)
-        try moveOn(newest, isWaiting: isRecording)
+        try advance(newest, isWaiting: isRecording)
     }
 
     /// Reads the records up to that of the newest version; returns false if a version has none.
@@ -267,7 +267,7 @@ final class RedoLog: @unchecked Sendable {
         collect()
         if let pin {
             pin.release()
-            file?.notePins((0, 0))
+            file?.recordPins((0, 0))
         }
         pin = nil
         id = 0
@@ -310,8 +310,8 @@ final class RedoLog: @unchecked Sendable {
         }
         // The write is too large for a record, so it is flushed directly. Records cannot follow this version, and more
         // writes of this size may come, so the log ends with it.
-        isTight = true
-        pace.pause(greatPause)
+        hasNoSpace = true
+        pace.pause(commitsWithoutLog)
         guard let offset = try offset(for: LogRecord.extent(0), before: new) else {
             throw StorageError(rawCode: ENOSPC, call: "pwrite", file: dataPath)
         }
@@ -445,7 +445,7 @@ final class RedoLog: @unchecked Sendable {
 
     /// Ends the log after space ran out, so that the next writes can use the pages that the log reserves.
     func disable() {
-        isTight = true
+        hasNoSpace = true
         pace.pause(1000)
     }
 

@@ -289,11 +289,11 @@ package enum ModelRegistry {
         let found = known.withLock { $0[ObjectIdentifier(type)] }
         if let found { return found.value as! TypedDescription<M> }
         // Runs outside the lock, because the defaults of a model are code of the program.
-        let made = Unchecked<ModelDescription>(try TypedDescription<M>())
+        let created = Unchecked<ModelDescription>(try TypedDescription<M>())
         let kept = known.withLock { known in
             if let other = known[ObjectIdentifier(type)] { return other }
-            known[ObjectIdentifier(type)] = made
-            return made
+            known[ObjectIdentifier(type)] = created
+            return created
         }
         return kept.value as! TypedDescription<M>
     }

@@ -230,7 +230,7 @@ private final class EncodedKeys: Encoder {
         return encoder.keys
     }
 
-    private func note(_ key: some CodingKey) {
+    private func record(_ key: some CodingKey) {
         keys[caseName(of: key) ?? key.stringValue] = key.stringValue
     }
 
@@ -244,24 +244,24 @@ private final class EncodedKeys: Encoder {
         let encoder: EncodedKeys
         var codingPath: [any CodingKey] { [] }
 
-        func encodeNil(forKey key: Key) { encoder.note(key) }
-        func encode(_ value: some Encodable, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: (some Encodable)?, forKey key: Key) { encoder.note(key) }
+        func encodeNil(forKey key: Key) { encoder.record(key) }
+        func encode(_ value: some Encodable, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: (some Encodable)?, forKey key: Key) { encoder.record(key) }
         // The default implementations of these functions omit nil.
-        func encodeIfPresent(_ value: Bool?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: String?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: Double?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: Float?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: Int?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: Int8?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: Int16?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: Int32?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: Int64?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: UInt?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: UInt8?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: UInt16?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: UInt32?, forKey key: Key) { encoder.note(key) }
-        func encodeIfPresent(_ value: UInt64?, forKey key: Key) { encoder.note(key) }
+        func encodeIfPresent(_ value: Bool?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: String?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: Double?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: Float?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: Int?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: Int8?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: Int16?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: Int32?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: Int64?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: UInt?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: UInt8?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: UInt16?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: UInt32?, forKey key: Key) { encoder.record(key) }
+        func encodeIfPresent(_ value: UInt64?, forKey key: Key) { encoder.record(key) }
         func nestedContainer<Nested: CodingKey>(
             keyedBy type: Nested.Type, forKey key: Key
         ) -> KeyedEncodingContainer<Nested> {

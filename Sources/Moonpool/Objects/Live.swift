@@ -34,7 +34,7 @@ public struct Live<M: ObjectModel> {
         // The slow branch does not use the key path, so that the compiler replaces a literal by its offset and never
         // creates it.
         guard let offset = MemoryLayout<M>.offset(of: path) else { refuse(path) }
-        if modelTable.isObservable { modelTable.noteRead(of: objectKey, at: offset) }
+        if modelTable.isObservable { modelTable.recordRead(of: objectKey, at: offset) }
         return V._read(StoredCell(modelTable, objectKey, offset: offset))
             ?? readSlowly(V.self, at: offset)
     }
@@ -44,7 +44,7 @@ public struct Live<M: ObjectModel> {
     public subscript<V: StoredValue>(dynamicMember path: WritableKeyPath<M, V>) -> V.LiveForm {
         get {
             guard let offset = MemoryLayout<M>.offset(of: path) else { refuse(path) }
-            if modelTable.isObservable { modelTable.noteRead(of: objectKey, at: offset) }
+            if modelTable.isObservable { modelTable.recordRead(of: objectKey, at: offset) }
             return V._read(StoredCell(modelTable, objectKey, offset: offset))
                 ?? readSlowly(V.self, at: offset)
         }
@@ -162,7 +162,7 @@ public struct Live<M: ObjectModel> {
     /// `out_of_range`, `invalid_argument` for a key path that is not a stored property.
     public func get<V: StoredValue>(_ path: KeyPath<M, V>) throws -> V {
         let cell = try cell(path)
-        if modelTable.isObservable { modelTable.noteRead(of: objectKey, at: cell.offset) }
+        if modelTable.isObservable { modelTable.recordRead(of: objectKey, at: cell.offset) }
         return try V._plain(StoredElement(cell.value()), in: cell.context)
     }
 
@@ -218,7 +218,7 @@ extension ModelTable {
     func detached<M: ObjectModel>(_ key: ObjectKey, as type: M.Type) throws -> M {
         let typed = try ModelRegistry.description(of: M.self)
         let view = try context.source.openView()
-        noteRead(of: key)
+        recordRead(of: key)
         let latest = view.schema.find(table: classSchema.table) ?? classSchema
         guard try view.isPresent(ObjectReference(table: classSchema.table, key: key)) else {
             throw StoreError(
@@ -270,7 +270,7 @@ extension ModelTable {
     /// Returns the class and the values of an object's properties.
     func text(of key: ObjectKey) -> String {
         let view = context.source.view
-        noteRead(of: key)
+        recordRead(of: key)
         let latest = view.schema.find(table: classSchema.table) ?? classSchema
         let values = description.fields.filter { $0.storedType.origin == nil }.map { field in
             let value = latest.property(named: field.name).flatMap {

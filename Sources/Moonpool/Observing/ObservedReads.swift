@@ -94,15 +94,15 @@ extension ModelTable {
     ///
     /// Releases no object that a caller references: the registrar runs no code of the program when it registers a read.
     @usableFromInline @inline(never) @_effects(releasenone)
-    func noteRead(of key: ObjectKey, at offset: Int) {
+    func recordRead(of key: ObjectKey, at offset: Int) {
         // A property without a column is a collection, whose reads the engine registers.
         guard columns.indices.contains(offset), columns[offset] != .unassigned else { return }
-        context.source.noteRead(classSchema, key, columns[offset])
+        context.source.recordRead(classSchema, key, columns[offset])
     }
 
     /// Registers a read of all properties of an object.
-    func noteRead(of key: ObjectKey) {
-        if isObservable { context.source.noteRead(classSchema, key, nil) }
+    func recordRead(of key: ObjectKey) {
+        if isObservable { context.source.recordRead(classSchema, key, nil) }
     }
 }
 

@@ -104,12 +104,12 @@ public final class StorePool: Sendable {
     private func take() throws -> (Int, PoolMember) {
         try readers.withLock { readers in
             guard !readers.isClosed else { throw StoreError(.closed, "the pool was closed") }
-            let least = readers.members.indices.min {
+            let minimum = readers.members.indices.min {
                 readers.members[$0].load < readers.members[$1].load
             }
-            if let least, readers.members[least].load == 0 || readers.members.count == limit {
-                readers.members[least].load += 1
-                return (least, readers.members[least].member)
+            if let minimum, readers.members[minimum].load == 0 || readers.members.count == limit {
+                readers.members[minimum].load += 1
+                return (minimum, readers.members[minimum].member)
             }
             readers.members.append((PoolMember(source), 1))
             return (readers.members.count - 1, readers.members[readers.members.count - 1].member)
@@ -223,9 +223,9 @@ actor PoolMember {
     private func opened() throws -> Store {
         guard !isClosed else { throw StoreError(.closed, "the pool was closed") }
         if let store { return store }
-        let made = try source.open(on: self)
-        store = made
-        return made
+        let created = try source.open(on: self)
+        store = created
+        return created
     }
 
     func read<R: Sendable>(_ body: @Sendable (Store) throws -> R) throws -> R {
@@ -337,9 +337,9 @@ final class PoolObservation<M: Model>: Sendable {
     func next() async throws -> CollectionChange<[M]>? {
         var known = number.withLock { $0 }
         if known == nil {
-            let made = try await changes.member.observe(changes.keyPaths, changes.query)
-            number.withLock { $0 = made }
-            known = made
+            let created = try await changes.member.observe(changes.keyPaths, changes.query)
+            number.withLock { $0 = created }
+            known = created
         }
         guard let known else { return nil }
         return try await changes.member.next(known, of: M.self)

@@ -105,9 +105,9 @@ extension ModelContext {
     /// Returns the paths of a projection in a frozen version, which are parsed once.
     fileprivate func projection<P: Projection>(_ type: P.Type) throws -> ProjectionSource<P> {
         if let known = projections[ObjectIdentifier(type)] as? ProjectionSource<P> { return known }
-        let made = ProjectionSource<P>()
-        projections[ObjectIdentifier(type)] = made
-        return made
+        let created = ProjectionSource<P>()
+        projections[ObjectIdentifier(type)] = created
+        return created
     }
 }
 
@@ -204,9 +204,9 @@ final class ProjectionSource<P: Projection> {
     func paths(in context: ModelContext) throws -> ProjectedPaths<P> {
         let schema = try context.source.openView().schema
         if let known, known.isOf(schema) { return known }
-        let made = try ProjectedPaths<P>(try schema.require(P.Root.className), schema)
-        known = made
-        return made
+        let created = try ProjectedPaths<P>(try schema.require(P.Root.className), schema)
+        known = created
+        return created
     }
 
     func values(of key: ObjectKey, in context: ModelContext) throws -> [Value] {

@@ -119,18 +119,18 @@ package final class FrozenVersion: Sendable {
         {
             return known
         }
-        let made = FrozenVersion(try engine.separateView(), try engine.fileHold())
-        context.latestFrozen = made
-        return made
+        let created = FrozenVersion(try engine.separateView(), try engine.fileHold())
+        context.latestFrozen = created
+        return created
     }
 
     /// Returns the frozen version of a view that an observer has released.
     static func of(_ view: StoreView, leftBy context: ModelContext) throws -> FrozenVersion {
         if let known = context.latestFrozen, known.number == view.version { return known }
         let engine = try context.engine
-        let made = FrozenVersion(try engine.separateView(of: view), try engine.fileHold())
-        context.latestFrozen = made
-        return made
+        let created = FrozenVersion(try engine.separateView(of: view), try engine.fileHold())
+        context.latestFrozen = created
+        return created
     }
 
     deinit {

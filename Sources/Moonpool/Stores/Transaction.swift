@@ -121,12 +121,12 @@ public final class Transaction {
             return known
         }
         let table = try store.table(type)
-        let made = ModelInserter<M>(
+        let created = ModelInserter<M>(
             try ModelRegistry.description(of: type),
             StagedModel(
                 try store.engine.inserter(of: table.currentClass), StoredContext(store.context)))
-        inserters[ObjectIdentifier(type)] = made
-        return made
+        inserters[ObjectIdentifier(type)] = created
+        return created
     }
 
     /// Runs `body` as a part of the write, and returns its result.

@@ -23,7 +23,7 @@ enum CommandStore {
             .file(path), schemaVersion: version?.schemaVersion ?? 0, isReadOnly: isReadOnly)
         configuration.conversions = ScriptConversions()
         return try Store(
-            configuration, scheduler: UnwokenThread(), whileWaiting: { wait.note($0) })
+            configuration, scheduler: UnwokenThread(), whileWaiting: { wait.record($0) })
     }
 
     /// Opens an in-memory store for a dry run.

@@ -316,17 +316,17 @@ struct AggregateState {
             let (oldSection, oldValue) = try (
                 sectionReader(in: step.old), rule.reader(in: step.old)
             )
-            func note(_ key: Scalar) {
+            func record(_ key: Scalar) {
                 if before[key] == nil { before[key] = .some(result(of: key)) }
             }
             for object in change.joined {
                 let key = try newSection(object)
-                note(key)
+                record(key)
                 try join(key, newValue(object))
             }
             for object in change.left {
                 let key = try oldSection(object)
-                note(key)
+                record(key)
                 try leave(key, oldValue(object))
             }
             for key in before.keys where groups[key]?.running.needsRefill == true {

@@ -198,7 +198,7 @@ extension WatchGraph {
         for (index, node) in nodes.enumerated() {
             for parent in node.parents where !wanted[parent.node].isEmpty {
                 var found: [ObjectKey] = []
-                for row in touched[index].prefix(10 * ChangeCauses.mostLinked)
+                for row in touched[index].prefix(10 * ChangeCauses.maxLinked)
                 where try sources(of: KeySet(row), index, parent, in: step.new)
                     .intersects(wanted[parent.node])
                 {

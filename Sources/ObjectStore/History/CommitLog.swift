@@ -68,7 +68,7 @@ extension Store {
     }
 
     /// Records the script in the history, before the open transaction commits.
-    func noteAuthor() {
+    func recordAuthor() {
         guard logsCommits else { return }
         view.snapshot.write?.author = VersionAuthor(
             time: Timestamp.now.microseconds, process: Self.processIdentifier,
@@ -79,7 +79,7 @@ extension Store {
     private var logsCommits: Bool { !configuration.holder.script.isEmpty }
 
     /// Records the commit that this store has just made, and the commits of other stores just before it.
-    func noteCommit(after before: UInt64) {
+    func recordCommit(after before: UInt64) {
         guard logsCommits else { return }
         if version > before + 1 {
             coordinator.commits.notice(upTo: version - 1, after: before)
@@ -91,7 +91,7 @@ extension Store {
     }
 
     /// Records commits of other stores that this store has just noticed.
-    func noteOtherCommits(after before: UInt64) {
+    func recordOtherCommits(after before: UInt64) {
         guard logsCommits, version > before else { return }
         coordinator.commits.notice(upTo: version, after: before)
     }

@@ -156,7 +156,7 @@ extension Store {
                     "an observer has already made changes in the transaction; try again")
             }
             let (versions, restoration) = try choose(VersionHistory(snapshot: view.snapshot))
-            view.noteChange()
+            view.recordChange()
             inserterCache.releaseInserters()
             try StoreError.wrapping { () throws(StorageError) in
                 for version in versions { try session.revert(version: version) }

@@ -224,11 +224,11 @@ struct Conversion {
                     failure = error
                 }
                 guard !transition.isReady else { continue }
-                var noted = try progress ?? MigrationProgress.read(store.view.snapshot)
-                if noted.note(failure?.text, key, in: conversion.source.table) {
-                    try noted.write(session)
+                var recorded = try progress ?? MigrationProgress.read(store.view.snapshot)
+                if recorded.record(failure?.text, key, in: conversion.source.table) {
+                    try recorded.write(session)
                 }
-                progress = noted
+                progress = recorded
             }
         }
     }

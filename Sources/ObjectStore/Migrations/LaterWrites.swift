@@ -227,11 +227,11 @@ private final class LaterWriting {
                 values[property.name] = property.defaultValue ?? property.type.zero
             }
         }
-        try noteNewProperties(later, earlier, [key])
+        try recordNewProperties(later, earlier, [key])
         do {
-            let made = try ObjectCreation(writer).create(earlier, .dictionary(values))
+            let new = try ObjectCreation(writer).create(earlier, .dictionary(values))
             created[ObjectReference(table: later.table, key: key)] = ObjectReference(
-                table: earlier.table, key: made)
+                table: earlier.table, key: new)
             result.created += 1
         } catch let error as StoreError
             where [.duplicateKey, .missingValue, .typeMismatch].contains(error.code)
@@ -241,12 +241,12 @@ private final class LaterWriting {
     }
 
     private func link(_ key: ObjectKey, _ later: ClassSchema, _ earlier: ClassSchema) throws {
-        guard let made = created[ObjectReference(table: later.table, key: key)] else { return }
+        guard let new = created[ObjectReference(table: later.table, key: key)] else { return }
         for property in earlier.properties where property.canHoldLinks && !property.isBacklinks {
             guard let source = source(of: property, later, earlier) else { continue }
             let value = try present.value(source, of: key, in: later)
             guard value != .null, !value.isEmptyCollection else { continue }
-            try set(property, of: made.key, in: earlier, to: value)
+            try set(property, of: new.key, in: earlier, to: value)
         }
     }
 
@@ -254,7 +254,7 @@ private final class LaterWriting {
         _ changed: TableChanges, _ later: ClassSchema, _ earlier: ClassSchema
     ) throws {
         var rows = KeySet()
-        try noteNewProperties(later, earlier, changed.modified)
+        try recordNewProperties(later, earlier, changed.modified)
         for (column, keys) in changed.modified {
             guard let source = later.property(in: column),
                 let property = earlier.properties.first(where: {
@@ -316,24 +316,24 @@ private final class LaterWriting {
     }
 
     /// Counts values of properties that the earlier schema does not have.
-    private func noteNewProperties(
+    private func recordNewProperties(
         _ later: ClassSchema, _ earlier: ClassSchema, _ modified: SortedMap<ColumnID, KeySet>
     ) throws {
         for (column, keys) in modified {
             guard let property = later.property(in: column) else { continue }
-            try noteNewProperty(property, of: later, notIn: earlier, in: keys)
+            try recordNewProperty(property, of: later, notIn: earlier, in: keys)
         }
     }
 
-    private func noteNewProperties(
+    private func recordNewProperties(
         _ later: ClassSchema, _ earlier: ClassSchema, _ keys: KeySet
     ) throws {
         for property in later.properties where !property.isBacklinks {
-            try noteNewProperty(property, of: later, notIn: earlier, in: keys)
+            try recordNewProperty(property, of: later, notIn: earlier, in: keys)
         }
     }
 
-    private func noteNewProperty(
+    private func recordNewProperty(
         _ property: Property, of later: ClassSchema, notIn earlier: ClassSchema, in keys: KeySet
     ) throws {
         let isKnown = earlier.properties.contains {
@@ -376,7 +376,7 @@ private final class LaterWriting {
             if classSchema.isEmbedded {
                 return try embeddedValues(reference, classSchema).map { .dictionary($0) } ?? .null
             }
-            if let made = created[reference] { return .object(made) }
+            if let new = created[reference] { return .object(new) }
             if try before.isPresent(reference) {
                 return try copy.view.isPresent(reference) ? value : .null
             }
@@ -401,7 +401,7 @@ private final class LaterWriting {
     ) throws -> ValueMap? {
         guard let earlier = copy.view.schema.find(table: reference.table) else { return nil }
         embedded.insert(reference)
-        try noteNewProperties(later, earlier, [reference.key])
+        try recordNewProperties(later, earlier, [reference.key])
         let isKnown = try before.isPresent(reference)
         var values: ValueMap = [:]
         for property in earlier.properties where !property.isBacklinks {

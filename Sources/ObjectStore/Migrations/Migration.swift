@@ -237,8 +237,9 @@ extension Migration {
         if let other = renames.classes[newName] {
             throw StoreError(.invalidSchema, "\(subject): '\(other)' was renamed to it")
         }
-        if let made = store.view.schema.find(newName), old.schema.find(table: made.table) == nil,
-            try store.view.table(made).count > 0
+        if let created = store.view.schema.find(newName),
+            old.schema.find(table: created.table) == nil,
+            try store.view.table(created).count > 0
         {
             throw StoreError(
                 .invalidSchema, "\(subject): it already has objects; rename it before creating any")

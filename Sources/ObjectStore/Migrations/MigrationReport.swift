@@ -162,7 +162,7 @@ struct MigrationProgress {
     var run: (startedAt: Timestamp, converted: Int)?
 
     /// Records that an object was converted, or the reason why it was not; returns whether the record has changed.
-    mutating func note(_ message: String?, _ key: ObjectKey, in table: TableID) -> Bool {
+    mutating func record(_ message: String?, _ key: ObjectKey, in table: TableID) -> Bool {
         let index = failures.firstIndex { ($0.table, $0.key) >= (table, key) } ?? failures.endIndex
         let isKnown =
             index < failures.endIndex

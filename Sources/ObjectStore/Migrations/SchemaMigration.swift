@@ -22,7 +22,7 @@ package final class SchemaMigration {
     /// Whether objects failed in a dry run, which reports failures and continues.
     private var hasFailedObjects = false
     /// The tables that the migration created, whether or not a class keeps them.
-    private var made: Set<TableID> = []
+    private var created: Set<TableID> = []
 
     /// Computes the changes without applying them.
     ///
@@ -185,7 +185,7 @@ package final class SchemaMigration {
             var definition = schema.tableDefinition(of: classSchema)
             if keepingOldColumns { keepOldColumns(in: &definition) }
             if store.view.snapshot.definition(of: classSchema.table) == definition { continue }
-            if before.find(table: classSchema.table) == nil { made.insert(classSchema.table) }
+            if before.find(table: classSchema.table) == nil { created.insert(classSchema.table) }
             try StoreError.wrapping(session.define(definition))
         }
         store.adoptInWrite(schema)
@@ -207,7 +207,9 @@ package final class SchemaMigration {
         if circumstances.interim != nil { try SchemaValidation.check(change.schema.classes) }
         try define(keepingOldColumns: false)
         let schema = change.schema
-        let removed = (before.classes.map(\.table) + made).filter { schema.find(table: $0) == nil }
+        let removed = (before.classes.map(\.table) + created).filter {
+            schema.find(table: $0) == nil
+        }
         for table in removed.sorted() {
             try StoreError.wrapping(session.removeTable(table))
         }

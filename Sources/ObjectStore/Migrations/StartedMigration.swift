@@ -87,7 +87,7 @@ extension Store {
             // An observer may have made changes in the transaction, which undo must not skip.
             let isAlone = session.isUntouched
             let history = try VersionHistory(snapshot: view.snapshot).state(of: view.version)
-            view.noteChange()
+            view.recordChange()
             inserterCache.releaseInserters()
             var progress = try MigrationProgress.read(view.snapshot)
             let run = conversionRun ?? (.now, progress.convertedCount)
@@ -161,7 +161,7 @@ extension Store {
             guard isPresent,
                 let conversion = conversions.first(where: { $0.source.table == failure.table })
             else {
-                _ = progress.note(nil, failure.key, in: failure.table)
+                _ = progress.record(nil, failure.key, in: failure.table)
                 continue
             }
             try convert(conversion, failure.key, writer, noting: &progress)
@@ -177,9 +177,9 @@ extension Store {
         guard conversion.functionName == nil || engine != nil else { throw missingEngine() }
         do {
             try conversion.convert(key, view, writer, engine)
-            _ = progress.note(nil, key, in: conversion.source.table)
+            _ = progress.record(nil, key, in: conversion.source.table)
         } catch let failure as ConversionFailure {
-            _ = progress.note(failure.text, key, in: conversion.source.table)
+            _ = progress.record(failure.text, key, in: conversion.source.table)
         }
     }
 

@@ -51,10 +51,10 @@ struct ChangeCauses: Sendable {
     private var columns: [ObjectReference: Set<ColumnID>] = [:]
 
     /// The maximum number of objects behind links, so that a call for many rows does not read all of them.
-    static let mostLinked = 100
+    static let maxLinked = 100
 
     var isEmpty: Bool { columns.isEmpty }
-    var isFull: Bool { columns.count >= Self.mostLinked }
+    var isFull: Bool { columns.count >= Self.maxLinked }
 
     /// Adds a changed column, or with nil the creation or deletion of an object.
     mutating func add(_ object: ObjectReference, _ column: ColumnID?) {
@@ -139,10 +139,10 @@ struct RowCauses {
         {
             // Another row left or entered, so that these rows moved, as before a limit.
             try membership.addCauses(of: nil, in: step, to: &linked)
-            for key in changes.inserted.prefix(ChangeCauses.mostLinked) {
+            for key in changes.inserted.prefix(ChangeCauses.maxLinked) {
                 linked.add(ObjectReference(table: table, key: key), nil)
             }
-            for key in changes.deleted.prefix(ChangeCauses.mostLinked) {
+            for key in changes.deleted.prefix(ChangeCauses.maxLinked) {
                 linked.add(ObjectReference(table: table, key: key), nil)
             }
         }
@@ -182,7 +182,7 @@ struct RowCauses {
                 (columns?.contains(column) ?? true) && rows.contains(key)
             }
             if !isOwn { found.append(key) }
-            if found.count == ChangeCauses.mostLinked { break }
+            if found.count == ChangeCauses.maxLinked { break }
         }
         return KeySet(unordered: found)
     }

@@ -100,10 +100,10 @@ struct EmbeddedWriter {
         }
         let count = try rows.listCount(property.column, owner)
         if elements.count > count {
-            let made = try make(Array(elements[count...])) { _ in throw owned() }
+            let created = try make(Array(elements[count...])) { _ in throw owned() }
             try checkOwner(owner)
             let list = try writer.session.list(classSchema.table, property.column, owner)
-            try StoreError.wrapping(list.append(contentsOf: made.map { .int($0.rawValue) }))
+            try StoreError.wrapping(list.append(contentsOf: created.map { .int($0.rawValue) }))
         }
         let old = try Self.keys(in: property, of: owner, rows)
         let list = try writer.session.list(classSchema.table, property.column, owner)
@@ -200,18 +200,18 @@ extension EmbeddedWriter {
         }
         var movable = try Set(children(of: owner))
         let named = entries.inByteOrder.filter { $0.value != .null }
-        let made = try make(named.map(\.value)) { reference in
+        let created = try make(named.map(\.value)) { reference in
             // An object of this map may be used again, also under another key, but only once.
             guard movable.remove(reference) != nil else { throw owned() }
             return reference.key
         }
         try checkOwner(owner)
-        for key in made { try writer.checkPresent(key, in: target) }
-        let kept = Set(made)
+        for key in created { try writer.checkPresent(key, in: target) }
+        let kept = Set(created)
         let removed = try children(of: owner).filter { !kept.contains($0.key) }
         let map = try writer.session.map(classSchema.table, property.column, owner)
         let keys = Dictionary(
-            zip(named.map { TextKey($0.key) }, made), uniquingKeysWith: { first, _ in first })
+            zip(named.map { TextKey($0.key) }, created), uniquingKeysWith: { first, _ in first })
         try StoreError.wrapping { () throws(StorageError) in
             try map.removeAll()
             for (key, _) in entries.inByteOrder {
@@ -238,12 +238,12 @@ extension EmbeddedWriter {
             if value == .object(old) { return }
             if !value.isObject { return try creation.update(old.key, target, with: value) }
         }
-        let made = try make(value)
+        let created = try make(value)
         try checkOwner(owner)
         let old = try child(key, of: owner)
         let map = try writer.session.map(classSchema.table, property.column, owner)
         try StoreError.wrapping { () throws(StorageError) in
-            _ = try map.set(made.map { .int($0.rawValue) } ?? .null, for: Array(key.utf8))
+            _ = try map.set(created.map { .int($0.rawValue) } ?? .null, for: Array(key.utf8))
         }
         if let old { try writer.deleteTree(old) }
     }

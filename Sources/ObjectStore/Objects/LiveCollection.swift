@@ -24,7 +24,7 @@ extension LiveCollection {
     package var isValid: Bool {
         guard source.isOpen else { return false }
         if let (store, reader) = source.tracked {
-            reader.noteRead(
+            reader.recordRead(
                 of: store, existenceOf: ObjectReference(table: classSchema.table, key: owner))
         }
         guard let rows = try? source.view.table(classSchema), (try? rows.isPresent(owner)) == true
@@ -52,7 +52,7 @@ extension LiveCollection {
     /// Returns the rows of the owner's class, after checking that the owner exists.
     func rows() throws -> TableReader {
         let rows = try source.openView().table(classSchema)
-        source.noteRead(classSchema, owner, property.column)
+        source.recordRead(classSchema, owner, property.column)
         guard try rows.isPresent(owner) else { throw StoreError.deleted(classSchema.name) }
         return rows
     }

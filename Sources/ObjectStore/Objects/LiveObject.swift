@@ -27,7 +27,7 @@ public struct LiveObject {
     public var isValid: Bool {
         guard source.isOpen else { return false }
         if let (store, reader) = source.tracked {
-            reader.noteRead(of: store, existenceOf: reference)
+            reader.recordRead(of: store, existenceOf: reference)
         }
         return (try? source.view.isPresent(reference)) ?? false
     }
@@ -37,7 +37,7 @@ public struct LiveObject {
     /// Throws `unknown_property`, `invalid_object` for a deleted object, `closed`, `wrong_thread`.
     public func value(_ name: String) throws -> Value {
         let (classSchema, property) = try current(name)
-        source.noteRead(classSchema, key, property.isBacklinks ? nil : property.column)
+        source.recordRead(classSchema, key, property.isBacklinks ? nil : property.column)
         return try source.view.value(property, of: key, in: classSchema)
     }
 

@@ -146,9 +146,9 @@ extension NestedCollection {
     }
 
     /// Records the collection as a dependency of the running reaction.
-    func noteRead() {
+    func recordRead() {
         let root = root
-        root.owner.source.noteRead(root.owner.classSchema, root.owner.key, root.property.column)
+        root.owner.source.recordRead(root.owner.classSchema, root.owner.key, root.property.column)
     }
 
     /// Whether the path still leads to a collection of this kind.
@@ -260,7 +260,7 @@ extension NestedCollection {
             return false
         }
         let (owner, property, _) = location.root
-        owner.source.noteRead(owner.classSchema, owner.key, property.column)
+        owner.source.recordRead(owner.classSchema, owner.key, property.column)
         return true
     }
 
@@ -270,7 +270,7 @@ extension NestedCollection {
         switch location {
         case .property(let object, let property):
             let rows = try view.table(object.classSchema)
-            object.source.noteRead(object.classSchema, object.key, property.column)
+            object.source.recordRead(object.classSchema, object.key, property.column)
             guard try rows.isPresent(object.key) else {
                 throw StoreError.deleted(object.classSchema.name)
             }

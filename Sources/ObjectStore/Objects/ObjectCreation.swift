@@ -39,7 +39,7 @@ struct ObjectCreation {
     /// Sets the given values of an existing object.
     func update(_ key: ObjectKey, _ classSchema: ClassSchema, with values: Value) throws {
         try checkDepth()
-        defer { writer.store.view.noteChange() }
+        defer { writer.store.view.recordChange() }
         try update(key, classSchema, given(values, classSchema))
     }
 
@@ -86,7 +86,7 @@ struct ObjectCreation {
         if writer.usesStoreSchema, mode == .error || classSchema.primaryKeyPosition != nil,
             let key = try writer.inserter(of: classSchema).create(given)
         {
-            writer.store.view.noteChange(of: key, in: classSchema.table)
+            writer.store.view.recordChange(of: key, in: classSchema.table)
             writer.store.operation?.didCreate(
                 ObjectReference(table: classSchema.table, key: key))
             return key
@@ -97,7 +97,7 @@ struct ObjectCreation {
     /// Creates or updates an object whose values the inserter cannot store directly.
     func createSlowly(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey {
         // A default function may have read results in the meantime.
-        defer { writer.store.view.noteChange() }
+        defer { writer.store.view.recordChange() }
         return try writer.atomically { try createWithLinks(classSchema, given) }
     }
 

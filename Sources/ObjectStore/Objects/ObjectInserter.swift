@@ -296,7 +296,7 @@ package final class ObjectInserter {
         {
             try ReadOnlySection.check()
             if let key = try finish() {
-                view.noteChange(of: key, in: classSchema.table)
+                view.recordChange(of: key, in: classSchema.table)
                 writer.beginRow()
                 return key
             }

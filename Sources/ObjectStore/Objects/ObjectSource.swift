@@ -147,7 +147,7 @@ extension Store {
             let lookup = StoreReads.Lookup(table: table, result: found?.key) { view in
                 try view.find(className, primaryKey: value)?.key
             }
-            reader.noteLookup(of: self, lookup, by: value)
+            reader.recordLookup(of: self, lookup, by: value)
         }
         return found.map { LiveObject(.store(self), $0.classSchema, $0.key) }
     }

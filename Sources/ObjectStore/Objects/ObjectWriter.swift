@@ -162,10 +162,10 @@ package struct ObjectWriter {
         try checkPresent(key, in: classSchema)
         guard store.fileSchema.owns(from: classSchema.table) else {
             let view = store.view
-            view.noteChange(of: key, in: classSchema.table)
+            view.recordChange(of: key, in: classSchema.table)
             return try StoreError.wrapping { () throws(StorageError) in
                 try session.delete(classSchema.table, key) {
-                    view.noteChange(of: $1, in: $0, $2)
+                    view.recordChange(of: $1, in: $0, $2)
                 }
             }
         }

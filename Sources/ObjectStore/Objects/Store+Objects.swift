@@ -84,9 +84,9 @@ extension Store {
         }
         // Nested values create or change other objects.
         if hasObjects {
-            view.noteChange()
+            view.recordChange()
         } else {
-            view.noteChange(of: object.key, in: classSchema.table)
+            view.recordChange(of: object.key, in: classSchema.table)
         }
         try ObjectCreation(writer, mode: mode).update(object.key, classSchema, given)
     }

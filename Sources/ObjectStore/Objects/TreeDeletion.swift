@@ -30,7 +30,7 @@ struct TreeDeletion {
     /// Deletes the roots that exist, and the objects that they own.
     mutating func delete(_ roots: [ObjectReference]) throws {
         assert(found.isEmpty, "a deletion runs once")
-        defer { view.noteChange() }
+        defer { view.recordChange() }
         for root in roots { try add(root) }
         let rootCount = found.count
         try findTrees()

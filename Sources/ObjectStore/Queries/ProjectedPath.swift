@@ -115,7 +115,7 @@ package struct ProjectedPath: Sendable {
         let view = try source.openView()
         let path = try current(in: view)
         guard let end = path.end else { return nil }
-        try path.note(key, source)
+        try path.record(key, source)
         return try path.ownerKey(of: end, key, in: view).map {
             (end.property, source.object(end.classSchema, $0))
         }
@@ -136,7 +136,7 @@ package struct ProjectedPath: Sendable {
     package func value(of key: ObjectKey, in source: ObjectSource) throws -> Value {
         let view = try source.openView()
         let current = try current(in: view)
-        try current.note(key, source)
+        try current.record(key, source)
         return try current.value(of: key, in: view)
     }
 
@@ -153,38 +153,38 @@ package struct ProjectedPath: Sendable {
     }
 
     /// Records a read of everything that determines the value, if reads are tracked.
-    private func note(_ key: ObjectKey, _ source: ObjectSource) throws {
+    private func record(_ key: ObjectKey, _ source: ObjectSource) throws {
         guard let (store, reader) = source.tracked else { return }
         for path in path.dependencies {
-            try store.noteReads(along: path.components[...], from: key, reader)
+            try store.recordReads(along: path.components[...], from: key, reader)
         }
     }
 }
 
 extension Store {
     /// Records that a property of an object is read; for backlinks, records a read of the linking objects.
-    fileprivate func noteRead(
+    fileprivate func recordRead(
         of property: Property, _ owner: ClassSchema, _ key: ObjectKey, _ reader: ReadRecorder
     ) throws {
         let component = PropertyPath.Component(property, of: owner, in: view.schema)
         guard let origin = component.origin else {
-            return reader.noteRead(of: self, owner.table, key, property.column)
+            return reader.recordRead(of: self, owner.table, key, property.column)
         }
-        try noteRead(of: Query(.backlinks(origin.table, origin.column, key), of: origin.table))
+        try recordRead(of: Query(.backlinks(origin.table, origin.column, key), of: origin.table))
     }
 
     /// Records a read of all values to which a path leads from an object.
-    fileprivate func noteReads(
+    fileprivate func recordReads(
         along path: ArraySlice<PropertyPath.Component>, from key: ObjectKey, _ reader: ReadRecorder
     ) throws {
         guard let component = path.first, let owner = view.schema.find(table: component.table),
             try view.isPresent(ObjectReference(table: component.table, key: key))
         else { return }
-        try noteRead(of: component.property, owner, key, reader)
+        try recordRead(of: component.property, owner, key, reader)
         guard path.count > 1 else { return }
         for reference in try view.value(component.property, of: key, in: owner).links
         where reference.table == component.target {
-            try noteReads(along: path.dropFirst(), from: reference.key, reader)
+            try recordReads(along: path.dropFirst(), from: reference.key, reader)
         }
     }
 }

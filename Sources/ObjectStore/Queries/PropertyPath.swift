@@ -78,7 +78,7 @@ package struct PropertyPath: Hashable, Sendable {
     package let components: [Component]
 
     /// The maximum number of components; a longer path could exhaust the stack, because paths are followed recursively.
-    static let mostComponents = 100
+    static let maxComponents = 100
 
     init(_ components: [Component]) {
         assert(!components.isEmpty, "a path has at least one property")
@@ -184,10 +184,10 @@ package struct PropertyPath: Hashable, Sendable {
     }
 
     private static func checkLength(_ text: String) throws {
-        guard text.utf8.count(where: { $0 == UInt8(ascii: ".") }) < mostComponents else {
+        guard text.utf8.count(where: { $0 == UInt8(ascii: ".") }) < maxComponents else {
             throw StoreError(
                 .invalidQuery,
-                "the key path '\(text.prefix(40))…' is too long; at most \(mostComponents) steps are allowed"
+                "the key path '\(text.prefix(40))…' is too long; at most \(maxComponents) steps are allowed"
             )
         }
     }

@@ -59,7 +59,7 @@ package struct Query: Sendable {
     /// The steps in the groups in which callers added them.
     private var parts: [Part] = []
     /// The schema for which the oldest part was compiled; nil if no part depends on the schema.
-    private var made: Schema?
+    private var created: Schema?
 
     /// Some steps with the text from which they were compiled.
     private struct Part: Sendable {
@@ -104,10 +104,10 @@ package struct Query: Sendable {
         return query
     }
 
-    private func adding(_ word: Word, _ steps: [Step], madeFor schema: Schema) -> Query {
+    private func adding(_ word: Word, _ steps: [Step], createdFor schema: Schema) -> Query {
         var query = self
         query.parts.append(Part(word: word, steps: steps))
-        query.made = made ?? schema
+        query.created = created ?? schema
         return query
     }
 
@@ -119,7 +119,7 @@ package struct Query: Sendable {
     ) throws -> Query {
         let added = try QueryText.compile(
             text, arguments: arguments, class: try elementClass(schema), schema: schema)
-        return adding(.text(text, arguments), added, madeFor: schema)
+        return adding(.text(text, arguments), added, createdFor: schema)
     }
 
     /// Returns the collection sorted by key paths.
@@ -136,7 +136,7 @@ package struct Query: Sendable {
                 ? SortKey(rank: searches, ascending: $0.ascending)
                 : SortKey($0.path, ascending: $0.ascending, class: classSchema, schema: schema)
         }
-        return adding(.sort(order), [.sort(order)], madeFor: schema)
+        return adding(.sort(order), [.sort(order)], createdFor: schema)
     }
 
     /// Returns the first object of each combination of values of key paths.
@@ -150,7 +150,7 @@ package struct Query: Sendable {
         let keys = try paths.map {
             try DistinctKey($0, class: classSchema, schema: schema)
         }
-        return adding(.distinct(keys), [.distinct(keys)], madeFor: schema)
+        return adding(.distinct(keys), [.distinct(keys)], createdFor: schema)
     }
 
     /// Returns at most the first `count` objects.
@@ -212,10 +212,11 @@ package struct Query: Sendable {
     /// Paths through links inside mixed values then include classes and properties that were added. Throws
     /// `invalid_query` if the query is no longer valid.
     func remade(for schema: Schema) throws -> Query {
-        guard let made, made !== schema, let elements = schema.find(table: table), dependsOnMixed
+        guard let created, created !== schema, let elements = schema.find(table: table),
+            dependsOnMixed
         else { return self }
         var query = self
-        query.made = schema
+        query.created = schema
         for (index, part) in parts.enumerated() {
             switch part.word {
             case .text(let text, let arguments):

@@ -44,18 +44,19 @@ package enum QueryEvaluator {
                 let classSchema = view.schema.find(table: table)
             else { return try keys(of: query, in: view).count }
             var predicate: CompiledPredicate?
-            var most = Int.max
+            var maximum = Int.max
             for step in query.plannedSteps {
                 switch step {
-                case .filter(let filter) where predicate == nil && most == .max: predicate = filter
+                case .filter(let filter) where predicate == nil && maximum == .max:
+                    predicate = filter
                 case .filter, .distinct: return try keys(of: query, in: view).count
                 case .sort: break  // because sorting does not change the count
-                case .limit(let limit): most = min(most, limit)
+                case .limit(let limit): maximum = min(maximum, limit)
                 }
             }
             let rows = try view.table(classSchema)
-            guard let predicate else { return min(most, rows.count) }
-            return try QueryPlan(predicate, rows, in: view).count(atMost: most)
+            guard let predicate else { return min(maximum, rows.count) }
+            return try QueryPlan(predicate, rows, in: view).count(atMost: maximum)
         }
     }
 
@@ -77,11 +78,11 @@ package enum QueryEvaluator {
             {
                 return recent.keys
             }
-            var most = Int.max
-            if case .limit(let limit)? = steps.first { most = limit }
+            var maximum = Int.max
+            if case .limit(let limit)? = steps.first { maximum = limit }
             let keys = try ResultKeys(
-                view.table(table).sources(of: target, through: column, atMost: most))
-            if most == .max { view.recentBacklinks = (query.base, ViewStamp(view), keys) }
+                view.table(table).sources(of: target, through: column, atMost: maximum))
+            if maximum == .max { view.recentBacklinks = (query.base, ViewStamp(view), keys) }
             return keys
         case .table(let table):
             let rows = try view.table(table)
@@ -90,20 +91,20 @@ package enum QueryEvaluator {
                 predicate = filter
                 steps.removeFirst()
             }
-            var most = Int.max
-            if case .limit(let limit)? = steps.first { most = limit }
-            guard let predicate else { return try all(rows, most, view) }
-            return try QueryPlan(predicate, rows, in: view).keys(atMost: most)
+            var maximum = Int.max
+            if case .limit(let limit)? = steps.first { maximum = limit }
+            guard let predicate else { return try all(rows, maximum, view) }
+            return try QueryPlan(predicate, rows, in: view).keys(atMost: maximum)
         }
     }
 
     private static func all(
-        _ rows: TableReader, _ most: Int, _ view: StoreView
+        _ rows: TableReader, _ maximum: Int, _ view: StoreView
     ) throws -> ResultKeys {
         var clusters: [ClusterBits] = []
         clusters.reserveCapacity(rows.clusterCount)
         var count = 0
-        for cluster in 0..<rows.clusterCount where count < most {
+        for cluster in 0..<rows.clusterCount where count < maximum {
             let bits = try rows.presence(cluster)
             clusters.append(bits)
             count += bits.rowCount

@@ -183,7 +183,7 @@ package final class Computed: Reaction {
             return
         }
         refresh()
-        scope.reaction?.noteRead(of: self)
+        scope.reaction?.recordRead(of: self)
         if let failure { throw failure }
     }
 
@@ -263,18 +263,18 @@ extension Store {
                 kind, path, class: try classSchema(), schema: view.schema)
             return LiveNode(query, rule, dispatcher: notifications)
         }
-        reader.noteRead(of: self, hold, key)
+        reader.recordRead(of: self, hold, key)
         return hold.node.value
     }
 
     /// If reads are tracked, records a read of the objects of a query and their order, and with a path, of its values.
-    func noteRead(of query: Query, path: String? = nil) throws {
+    func recordRead(of query: Query, path: String? = nil) throws {
         guard let reader else { return }
         let key = LiveNodeKey(query: query.identity, kind: path.map { .values($0) } ?? .rows)
         let hold = try node(key) {
             LiveNode(
                 try query.followed(to: view.schema), path: path, dispatcher: notifications)
         }
-        reader.noteRead(of: self, hold, key)
+        reader.recordRead(of: self, hold, key)
     }
 }

@@ -155,31 +155,31 @@ package class Reaction: ReadRecorder {
         for observer in observers.values { observer.refile() }
     }
 
-    package override func noteRead(
+    package override func recordRead(
         of store: Store, _ table: TableID, _ key: ObjectKey, _ column: ColumnID?
     ) {
         update(store) { $0.add(table, key, column) }
     }
 
     /// Records that a property of many objects is read.
-    func noteRead(of store: Store, _ table: TableID, wholeColumn column: ColumnID) {
+    func recordRead(of store: Store, _ table: TableID, wholeColumn column: ColumnID) {
         update(store) { $0.add(table, wholeColumn: column) }
     }
 
-    override func noteRead(of store: Store, existenceOf reference: ObjectReference) {
+    override func recordRead(of store: Store, existenceOf reference: ObjectReference) {
         update(store) { $0.add(existenceOf: reference.key, in: reference.table) }
     }
 
-    override func noteLookup(of store: Store, _ lookup: StoreReads.Lookup, by value: Value) {
+    override func recordLookup(of store: Store, _ lookup: StoreReads.Lookup, by value: Value) {
         update(store) { $0.add(lookup) }
     }
 
-    override func noteRead(of store: Store, _ hold: LiveNodeHold, _ key: LiveNodeKey) {
+    override func recordRead(of store: Store, _ hold: LiveNodeHold, _ key: LiveNodeKey) {
         update(store) { $0.add(hold, key) }
     }
 
     /// Records that a computed value is read.
-    func noteRead(of value: Computed) {
+    func recordRead(of value: Computed) {
         recording?.computed[ObjectIdentifier(value)] = (value, value.revision)
     }
 

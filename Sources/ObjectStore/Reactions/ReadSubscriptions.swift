@@ -30,7 +30,7 @@ package final class ReadSubscriptions: ReadRecorder {
 
     /// The maximum number of objects of a column with separate subscriptions; further reads subscribe to the whole
     /// column.
-    private static let mostObjects = 1_000
+    private static let maxObjects = 1_000
 
     private let isWanted: () -> Bool
     private let makeSubscriber: () -> any ReadSubscriber
@@ -56,30 +56,30 @@ package final class ReadSubscriptions: ReadRecorder {
 
     var areWanted: Bool { isWanted() }
 
-    package override func noteRead(
+    package override func recordRead(
         of store: Store, _ table: TableID, _ key: ObjectKey, _ column: ColumnID?
     ) {
         if let column {
             let known = subscriptions[.property(table, key, column)] != nil
-            if !known, objectCounts[Column(table: table, column: column)] ?? 0 >= Self.mostObjects {
+            if !known, objectCounts[Column(table: table, column: column)] ?? 0 >= Self.maxObjects {
                 return subscribe(.column(table, column)) {
-                    $0.noteRead(of: store, table, wholeColumn: column)
+                    $0.recordRead(of: store, table, wholeColumn: column)
                 }
             }
         }
-        subscribe(.property(table, key, column)) { $0.noteRead(of: store, table, key, column) }
+        subscribe(.property(table, key, column)) { $0.recordRead(of: store, table, key, column) }
     }
 
-    override func noteRead(of store: Store, existenceOf reference: ObjectReference) {
-        subscribe(.existence(reference)) { $0.noteRead(of: store, existenceOf: reference) }
+    override func recordRead(of store: Store, existenceOf reference: ObjectReference) {
+        subscribe(.existence(reference)) { $0.recordRead(of: store, existenceOf: reference) }
     }
 
-    override func noteLookup(of store: Store, _ lookup: StoreReads.Lookup, by value: Value) {
-        subscribe(.lookup(lookup.table, value)) { $0.noteLookup(of: store, lookup, by: value) }
+    override func recordLookup(of store: Store, _ lookup: StoreReads.Lookup, by value: Value) {
+        subscribe(.lookup(lookup.table, value)) { $0.recordLookup(of: store, lookup, by: value) }
     }
 
-    override func noteRead(of store: Store, _ hold: LiveNodeHold, _ key: LiveNodeKey) {
-        subscribe(.node(key)) { $0.noteRead(of: store, hold, key) }
+    override func recordRead(of store: Store, _ hold: LiveNodeHold, _ key: LiveNodeKey) {
+        subscribe(.node(key)) { $0.recordRead(of: store, hold, key) }
     }
 
     private func subscribe(_ key: Key, _ record: (Reaction) -> Void) {

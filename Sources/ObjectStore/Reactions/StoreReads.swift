@@ -23,10 +23,10 @@ struct StoreReads {
     }
 
     /// The maximum number of recorded objects of a column; with more, the whole column counts as read.
-    private static let mostObjects = 10_000
+    private static let maxObjects = 10_000
     /// The maximum number of objects under which an observer is registered; with more, it is registered under their
     /// columns.
-    private static let mostFiledObjects = 64
+    private static let maxFiledObjects = 64
 
     private(set) var tables: [TableID: TableReads] = [:]
     private(set) var nodes: [LiveNodeKey: LiveNodeHold] = [:]
@@ -42,7 +42,7 @@ struct StoreReads {
         tables[table] = nil  // makes the copy the only one, which is then changed in place
         if !reads.wholeColumns.contains(column) {
             reads.columns[column, default: []].insert(key)
-            if reads.columns[column]?.count ?? 0 > Self.mostObjects {
+            if reads.columns[column]?.count ?? 0 > Self.maxObjects {
                 reads.columns[column] = nil
                 reads.wholeColumns.insert(column)
                 reads.anyObject = true
@@ -75,7 +75,7 @@ struct StoreReads {
             assert(reads.wholeColumns.isEmpty || reads.anyObject, "a column includes all objects")
             var keys = Set(reads.objects.keys)
             for read in reads.columns.values { keys.formUnion(read) }
-            if keys.count <= Self.mostFiledObjects, !reads.anyObject {
+            if keys.count <= Self.maxFiledObjects, !reads.anyObject {
                 for key in keys { interests.add(row: ObjectReference(table: table, key: key)) }
                 continue
             }
@@ -263,25 +263,25 @@ extension ObjectSource {
     }
 
     /// Records that a property is read, if reads are tracked; nil for all properties.
-    package func noteRead(_ classSchema: ClassSchema, _ key: ObjectKey, _ column: ColumnID?) {
+    package func recordRead(_ classSchema: ClassSchema, _ key: ObjectKey, _ column: ColumnID?) {
         guard let (store, reader) = tracked else { return }
-        reader.noteRead(of: store, classSchema.table, key, column)
+        reader.recordRead(of: store, classSchema.table, key, column)
     }
 }
 
 /// Records the reads of a store.
 package class ReadRecorder {
     /// Records that a property of an object is read; nil for all properties.
-    package func noteRead(
+    package func recordRead(
         of store: Store, _ table: TableID, _ key: ObjectKey, _ column: ColumnID?
     ) {}
 
     /// Records a read of whether an object exists.
-    func noteRead(of store: Store, existenceOf reference: ObjectReference) {}
+    func recordRead(of store: Store, existenceOf reference: ObjectReference) {}
 
     /// Records that an object was looked up by a value.
-    func noteLookup(of store: Store, _ lookup: StoreReads.Lookup, by value: Value) {}
+    func recordLookup(of store: Store, _ lookup: StoreReads.Lookup, by value: Value) {}
 
     /// Records that a node is read.
-    func noteRead(of store: Store, _ hold: LiveNodeHold, _ key: LiveNodeKey) {}
+    func recordRead(of store: Store, _ hold: LiveNodeHold, _ key: LiveNodeKey) {}
 }

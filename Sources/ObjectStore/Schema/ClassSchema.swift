@@ -198,15 +198,15 @@ public struct CompositeIndex: Hashable, Sendable {
     }
 
     /// The maximum number of properties of an index.
-    static let mostProperties = 8
+    static let maxProperties = 8
 
     /// Returns the error in the index of a class; nil if it is valid.
     func fault(in classSchema: ClassSchema) -> String? {
         let subject =
             "an index of '\(classSchema.name)' over (\(properties.joined(separator: ", ")))"
-        guard (2...Self.mostProperties).contains(properties.count) else {
+        guard (2...Self.maxProperties).contains(properties.count) else {
             return "\(subject) has \(properties.count) properties; expected 2 to "
-                + "\(Self.mostProperties); for one property, use \"indexed\""
+                + "\(Self.maxProperties); for one property, use \"indexed\""
         }
         if Set(properties).count < properties.count {
             return "\(subject) contains a property twice"

@@ -7,8 +7,8 @@ import ColumnStorage
 struct PastSchemas {
     /// The name of the blob in the file's metadata.
     static let name = "past_schemas"
-    private static let mostChanges = 64
-    private static let mostBytes = 1 << 20
+    private static let maxChanges = 64
+    private static let maxBytes = 1 << 20
 
     private struct Change {
         let version: UInt64
@@ -54,8 +54,8 @@ struct PastSchemas {
             changes.append(Change(version: version, before: before))
         }
         self.after = after
-        while changes.count > Self.mostChanges
-            || changes.count > 1 && changes.reduce(0, { $0 + $1.before.count }) > Self.mostBytes
+        while changes.count > Self.maxChanges
+            || changes.count > 1 && changes.reduce(0, { $0 + $1.before.count }) > Self.maxBytes
         {
             oldest = changes.removeFirst().version
         }

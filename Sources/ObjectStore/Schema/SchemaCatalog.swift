@@ -165,7 +165,7 @@ enum SchemaCatalog {
             guard id < ColumnID.limit else { throw reader.damaged }
             let marked = try reader.number()
             let count = try Int(exactly: marked & ~uniqueMark).orThrow(reader.damaged)
-            guard count <= CompositeIndex.mostProperties else { throw reader.damaged }
+            guard count <= CompositeIndex.maxProperties else { throw reader.damaged }
             return CompositeIndex(
                 try (0..<count).map { _ in try reader.text() },
                 isUnique: marked & uniqueMark != 0, id: id)

@@ -42,16 +42,16 @@ struct SchemaPlanner {
             }
             if let kept = keptProperty(of: property, old, stored, wanted.name) {
                 property.adoptColumns(of: kept)
-            } else if let made = interim?.property(named: property.name),
-                made.column.rawValue >= stored.columnCount, made.hasSameStorage(as: property)
+            } else if let created = interim?.property(named: property.name),
+                created.column.rawValue >= stored.columnCount, created.hasSameStorage(as: property)
             {
-                property.adoptColumns(of: made)
+                property.adoptColumns(of: created)
             } else {
                 property.takeColumns(&columnCount)
             }
             properties.append(property)
         }
-        noteRemoved(stored, wanted)
+        recordRemoved(stored, wanted)
         if !wanted.isOrdered { properties = inStoredOrder(properties, stored) }
         let result = ClassSchema(
             wanted.name, properties, table: stored.table, columnCount: columnCount,
@@ -60,8 +60,8 @@ struct SchemaPlanner {
         if stored.isEmbedded != wanted.isEmbedded {
             differences.append(.embedding(class: wanted.name, wanted.isEmbedded))
         }
-        noteKey(stored, result)
-        noteIndexes(stored, wanted)
+        recordKey(stored, result)
+        recordIndexes(stored, wanted)
         return result
     }
 
@@ -109,11 +109,11 @@ struct SchemaPlanner {
 
     private mutating func planNew(_ wanted: ClassSchema) -> ClassSchema {
         differences.append(.classAdded(wanted.name))
-        let made = circumstances.interim?.find(wanted.name)
-        let isMade = made.map { current.find(table: $0.table) == nil } ?? false
+        let created = circumstances.interim?.find(wanted.name)
+        let isMade = created.map { current.find(table: $0.table) == nil } ?? false
         let table: TableID
-        if let made, isMade {
-            table = made.table
+        if let created, isMade {
+            table = created.table
         } else {
             table = TableID(rawValue: nextTable)
             nextTable += 1
@@ -174,7 +174,7 @@ struct SchemaPlanner {
         return isKept ? old : nil
     }
 
-    private mutating func noteRemoved(_ stored: ClassSchema, _ wanted: ClassSchema) {
+    private mutating func recordRemoved(_ stored: ClassSchema, _ wanted: ClassSchema) {
         let kept = Set(wanted.properties.compactMap { counterpart(of: $0, in: stored)?.name })
         for old in stored.properties where !old.isBacklinks {
             guard !kept.contains(old.name) else { continue }
@@ -183,7 +183,7 @@ struct SchemaPlanner {
     }
 
     /// Records the differences of indexes over several properties, with the new names of their properties.
-    private mutating func noteIndexes(_ stored: ClassSchema, _ wanted: ClassSchema) {
+    private mutating func recordIndexes(_ stored: ClassSchema, _ wanted: ClassSchema) {
         let before = stored.indexes.map { index in
             CompositeIndex(
                 index.properties.map { renames.newProperty(of: $0, in: stored.name) },
@@ -206,7 +206,7 @@ struct SchemaPlanner {
             .map { properties[$0] }
     }
 
-    private mutating func noteKey(_ stored: ClassSchema, _ result: ClassSchema) {
+    private mutating func recordKey(_ stored: ClassSchema, _ result: ClassSchema) {
         if let key = result.primaryKey {
             if stored.primaryKey?.column != key.column {
                 differences.append(.keyAdded(class: result.name, key))

@@ -18,7 +18,7 @@ package final class SectionedResults {
 
     private(set) var rules: SectionRules
     /// The schema for which the rules were created.
-    private var made: Schema
+    private var created: Schema
     private var kept: SectionKeys?
 
     /// Groups results without running the query.
@@ -35,7 +35,7 @@ package final class SectionedResults {
         let sortKeys = try keys.map {
             try SortKey($0.path, ascending: $0.ascending, class: classSchema, schema: schema)
         }
-        made = schema
+        created = schema
         rules = SectionRules(results.query, sortKeys)
         self.results = results
         self.paths = keys
@@ -43,7 +43,7 @@ package final class SectionedResults {
 
     private init(_ results: Results, _ other: SectionedResults) {
         self.results = results
-        (rules, made, paths) = (other.rules, other.made, other.paths)
+        (rules, created, paths) = (other.rules, other.created, other.paths)
     }
 
     /// Whether the results can be read, as in ``Results/isValid``.
@@ -100,13 +100,13 @@ package final class SectionedResults {
     private func sections() throws -> SectionKeys {
         let view = try results.source.openView()
         if let (store, _) = results.source.tracked {
-            for path in paths { try store.noteRead(of: results.query, path: path.path) }
+            for path in paths { try store.recordRead(of: results.query, path: path.path) }
         }
         let stamp = ViewStamp(view)
         if let kept, kept.stamp == stamp { return kept }
-        if made !== view.schema {
+        if created !== view.schema {
             rules = try rules.remade(for: view.schema)
-            made = view.schema
+            created = view.schema
         }
         let found = SectionKeys(try rules.keys(of: results.keys(), in: view), rules.ordered, view)
         kept = found

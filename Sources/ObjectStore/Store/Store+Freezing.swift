@@ -120,9 +120,9 @@ extension Store {
         if let known = latestFrozen, known.version == frozen.version, !known.isClosed {
             return known
         }
-        let made = try separateView(of: frozen)
-        latestFrozen = made
-        return made
+        let created = try separateView(of: frozen)
+        latestFrozen = created
+        return created
     }
 
     /// A function that returns the newest version in the file, on any thread; nil in memory, where no other process

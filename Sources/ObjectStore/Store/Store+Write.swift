@@ -101,11 +101,11 @@ extension Store {
             try? didRollBack()
             throw error
         }
-        view.noteChange()
+        view.recordChange()
         let leftView = left.map { StoreView(schema: committedSchema, snapshot: $0, isFrozen: true) }
         didCommitSchema(after: before)
         settleOutcome(isCommitted: true)
-        noteCommit(after: before)
+        recordCommit(after: before)
         // Another process may have committed since.
         if view.version > before + 1 { followSchema(after: before) }
         notifications.didCommit(leaving: leftView, silencing: silenced)
@@ -161,7 +161,7 @@ extension Store {
 
     /// Updates the store after changes of the open write transaction were rolled back.
     func didRevertChanges() {
-        view.noteChange()
+        view.recordChange()
         inserterCache.releaseInserters()
     }
 
@@ -171,7 +171,7 @@ extension Store {
     /// error that made the write fail.
     package func writer(changing what: @autoclosure () -> String) throws -> ObjectWriter {
         let writer = try writerOfOne(changing: what())
-        view.noteChange()
+        view.recordChange()
         return writer
     }
 
@@ -190,7 +190,7 @@ extension Store {
     ) throws -> ObjectWriter {
         let kind = property.collection?.name ?? "property"
         let session = try requireWorkingWrite("\(kind) '\(property.name)'")
-        view.noteChange(of: property.column, in: classSchema.table, key)
+        view.recordChange(of: property.column, in: classSchema.table, key)
         return ObjectWriter(self, session)
     }
 
@@ -258,7 +258,7 @@ extension Store {
 
     /// Updates the store after a rollback; if the transaction changed the schema, restores the old one.
     func didRollBack() throws {
-        view.noteChange()
+        view.recordChange()
         settleOutcome(isCommitted: false)
         coordinator.reserveKeys(view.snapshot.takeDiscardedKeys())
         requestMissedTurn()
@@ -430,7 +430,7 @@ extension Store {
         }
         let notify: @Sendable () -> Void = if let suspending { suspending.resume } else { {} }
         let end = timeout.map { ContinuousClock.now.advanced(by: .seconds($0)) }
-        func noteWait() throws {
+        func recordWait() throws {
             try waitHandler?(self)
             if let end, let timeout, end <= .now { throw writeTimedOut(after: timeout) }
         }
@@ -442,9 +442,9 @@ extension Store {
                     ?? StoreError.wrapping(
                         file.takeTicket(by: lockUser, patience: queue.patience, notify: notify))
                 ticket = waiting
-                switch try status(of: waiting, suspending, noteWait) {
+                switch try status(of: waiting, suspending, recordWait) {
                 case .ready: return waiting
-                case .waiting: try noteWait()
+                case .waiting: try recordWait()
                 case .ended:
                     ticket = nil
                     queue.didLapse()
@@ -468,11 +468,11 @@ extension Store {
     /// Waits until a ticket is no longer waiting, or for 20 milliseconds if the wait blocks the thread.
     private func status(
         of ticket: WriteLockTicket, _ suspending: (any SuspendingScheduler)?,
-        _ noteWait: () throws -> Void
+        _ recordWait: () throws -> Void
     ) throws -> WriteLockTicket.Status {
         guard let suspending else { return ticket.wait(atMost: 20_000_000) }
         try suspending.suspend(checkingEvery: nil) {
-            try noteWait()
+            try recordWait()
             return ticket.status != .waiting
         }
         return ticket.status

@@ -186,7 +186,7 @@ public final class Store {
         self.wakeup = wakeup
         membership = coordinator.join(wakeup, configuration.holder)
         notifications.isObservingHandler = { [coordinator, membership] isObserving in
-            coordinator.note(membership, isObserving: isObserving)
+            coordinator.record(membership, isObserving: isObserving)
         }
         // Commits of other stores since the file was last read did not wake this store.
         if view.snapshot.file.latestVersion() > view.version { requestTurn() }
@@ -402,11 +402,11 @@ extension Store {
     /// Updates the store after its snapshot has moved to another version.
     func didLeave(_ snapshot: Snapshot) throws {
         let left = StoreView(schema: view.schema, snapshot: snapshot, isFrozen: true)
-        view.noteChange()
+        view.recordChange()
         pin.move(to: view.version)
         advanceHandler?()
         try reloadSchema(after: left.version)
-        noteOtherCommits(after: left.version)
+        recordOtherCommits(after: left.version)
         notifications.didAdvance(leaving: left)
     }
 
@@ -427,7 +427,7 @@ extension Store {
                 let next = try SchemaCatalog.decodeFile(bytes, of: view.snapshot.file)
                     .following(known)
                 let isLast = version == changes.last?.version
-                let event = try noteSchemaChange(
+                let event = try recordSchemaChange(
                     to: isLast ? view.schema : next.schema, after: since, known.transition,
                     next.transition)
                 schema = (isLast ? view.schema : next.schema).following(schema, event)
@@ -442,7 +442,7 @@ extension Store {
 
     /// Records a committed change of the schema for observers.
     @discardableResult  // because the store's own changes need no record of removed names
-    private func noteSchemaChange(
+    private func recordSchemaChange(
         to schema: Schema, after version: UInt64, _ before: SchemaTransition?,
         _ after: SchemaTransition?
     ) throws -> SchemaEvent {
@@ -521,7 +521,7 @@ extension Store {
         fileSchema = schemas
         inserterCache.didChangeSchema()
         view.schema = schema
-        view.noteChange()
+        view.recordChange()
         schemaHandler?()
     }
 
@@ -566,7 +566,7 @@ extension Store {
         guard let version else { return }
         // because: the commit has succeeded, so its caller must not receive an error.
         do {
-            try noteSchemaChange(
+            try recordSchemaChange(
                 to: view.schema, after: version, before, fileSchema.transition)
             try markSchema()
         } catch {
@@ -592,9 +592,9 @@ extension Store {
     /// Returns the outcome of the open write, for references to its objects.
     func outcomeOfWrite() -> WriteOutcome {
         if let outcome { return outcome }
-        let made = WriteOutcome()
-        outcome = made
-        return made
+        let created = WriteOutcome()
+        outcome = created
+        return created
     }
 
     /// Reports the outcome of the write to the holders of references.
@@ -643,7 +643,7 @@ extension Store {
             view.snapshot.cancelWrite()
             throw error
         }
-        noteAuthor()
+        recordAuthor()
         let left = try StoreError.wrapping(
             view.snapshot.commit(keepingLeft: keepingLeft) {
                 coordinator.didCommit(membership)

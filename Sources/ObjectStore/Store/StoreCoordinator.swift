@@ -86,7 +86,7 @@ final class StoreCoordinator: Sendable {
     }
 
     /// Records whether a store has observers.
-    func note(_ member: UInt64, isObserving: Bool) {
+    func record(_ member: UInt64, isObserving: Bool) {
         members.withLock { $0.stores[member]?.isObserving = isObserving }
     }
 

@@ -82,7 +82,7 @@ package final class StoreView {
     }
 
     /// Records a change, or the rollback of changes, inside a write transaction.
-    func noteChange() {
+    func recordChange() {
         assert(!isFrozen, "a frozen view does not change")
         changeCount &+= 1
         lastOtherChange = changeCount
@@ -90,27 +90,27 @@ package final class StoreView {
     }
 
     /// Records a change of one object's property inside a write transaction, which creates and deletes no object.
-    func noteChange(of column: ColumnID, in table: TableID, _ row: ObjectKey) {
+    func recordChange(of column: ColumnID, in table: TableID, _ row: ObjectKey) {
         assert(!isFrozen, "a frozen view does not change")
         changeCount &+= 1
         let known = propertyChanges.firstIndex { $0.column == column && $0.table == table }
         if let known {
             propertyChanges[known].add(changeCount, of: row)
-        } else if propertyChanges.count < Self.mostPropertyChanges {
+        } else if propertyChanges.count < Self.maxPropertyChanges {
             propertyChanges.append(
                 ObjectChanges(
                     column: column, table: table, last: changeCount, row: row,
                     lastOther: lastOtherChange))
         } else {
-            noteChange()
+            recordChange()
         }
     }
 
     /// Records that one object was created, deleted or changed inside a write transaction, and no other object.
-    func noteChange(of row: ObjectKey, in table: TableID) {
+    func recordChange(of row: ObjectKey, in table: TableID) {
         assert(!isFrozen, "a frozen view does not change")
         if objectChanges.last > lastOtherChange {
-            guard objectChanges.table == table else { return noteChange() }
+            guard objectChanges.table == table else { return recordChange() }
             changeCount &+= 1
             objectChanges.add(changeCount, of: row)
         } else {
@@ -121,7 +121,7 @@ package final class StoreView {
     }
 
     /// The list is searched at each change.
-    private static let mostPropertyChanges = 8
+    private static let maxPropertyChanges = 8
 
     /// Returns whether what was read at a stamp is the same now; `reads` returns whether it depends on a property or, with
     /// nil, on anything else of the objects of a class.

@@ -271,9 +271,9 @@ extension Store {
             throw StoreError(.invalidArgument, "this version belongs to another file")
         }
         let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)
-        let made = StoreView(schema: frozen.schema, snapshot: snapshot, isFrozen: true, pin: pin)
-        latestFrozen = made
-        return made
+        let created = StoreView(schema: frozen.schema, snapshot: snapshot, isFrozen: true, pin: pin)
+        latestFrozen = created
+        return created
     }
 
     /// Returns the view of an earlier version, whose data is in a copy.
@@ -284,10 +284,10 @@ extension Store {
         guard let snapshot = frozen.version.snapshot(of: copy) else {
             throw StoreError(.invalidArgument, "this version belongs to another file")
         }
-        let made = StoreView(
+        let created = StoreView(
             schema: frozen.schema, snapshot: snapshot, isFrozen: true, originalVersion: version)
-        pastViews[version] = made
-        return made
+        pastViews[version] = created
+        return created
     }
 
     private func value(

@@ -15,7 +15,7 @@ package final class AttachServer: Sendable {
     private let listener: LocalListener
     private let connections = Atomic<Int>(0)
     private let announce: (@Sendable (String) -> Void)?
-    private static let mostConnections = 8
+    private static let maxConnections = 8
 
     /// Returns the default path of a process's socket.
     package static func path(of process: Int32) throws(LoopError) -> String {
@@ -52,7 +52,7 @@ package final class AttachServer: Sendable {
         }
         guard socket.isOfThisUser else { return refuse("this script belongs to another user") }
         let number = connections.add(1, ordering: .relaxed).newValue
-        guard number <= Self.mostConnections else {
+        guard number <= Self.maxConnections else {
             connections.subtract(1, ordering: .relaxed)
             return refuse("too many clients are attached")
         }

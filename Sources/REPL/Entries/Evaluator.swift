@@ -85,8 +85,8 @@ final class Evaluator {
                 plain = try state.load(whole, name: name)
             }
         }
-        if let scope, let made = try scope.function(for: whole, name: name) {
-            return { () throws in try made.function.call(made.arguments) }
+        if let scope, let created = try scope.function(for: whole, name: name) {
+            return { () throws in try created.function.call(created.arguments) }
         }
         return { () throws in try plain.call([]) }
     }

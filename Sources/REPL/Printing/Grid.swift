@@ -108,7 +108,7 @@ struct Grid {
                 )
             ) { max($0, TerminalText.width($1[index])) }
         }
-        let least = columns.indices.map { index in
+        let minimum = columns.indices.map { index in
             // A truncated number would be misread, so columns of numbers do not shrink.
             columns[index].isNumeric
                 ? natural[index]
@@ -117,17 +117,17 @@ struct Grid {
         func total(_ widths: [Int]) -> Int {
             widths.reduce(0, +) + Self.gap * max(0, widths.count - 1)
         }
-        if columns.count > 1, total(least) > width { return nil }
+        if columns.count > 1, total(minimum) > width { return nil }
         var widths = natural
         while total(widths) > width {
             guard
-                let widest = widths.indices.filter({ widths[$0] > least[$0] })
+                let widest = widths.indices.filter({ widths[$0] > minimum[$0] })
                     .max(by: { widths[$0] < widths[$1] })
             else { break }
             // The widest column shrinks to the width of the next one in one step.
             let next = widths.indices.filter { $0 != widest }.map { widths[$0] }.max() ?? 0
             let excess = total(widths) - width
-            let step = max(1, min(excess, widths[widest] - max(next, least[widest])))
+            let step = max(1, min(excess, widths[widest] - max(next, minimum[widest])))
             widths[widest] -= step
         }
         return widths.map { min($0, width) }

@@ -6,7 +6,7 @@ import StoreBindings
 package enum InspectFunction {
     /// The maximum depth, because deeper tables could exceed the stack of a thread.
     private static let deepest = 100
-    private static let most = 1_000_000
+    private static let maximum = 1_000_000
 
     /// Installs the function in a script; `columns` is the default width of its result.
     package static func install(
@@ -40,10 +40,10 @@ package enum InspectFunction {
             return min(Int(clamping: number), range.upperBound)
         }
         limits.depth = try number("depth", 0...deepest) ?? limits.depth
-        limits.items = try number("items", 0...most) ?? limits.items
-        limits.rows = try number("rows", 1...most) ?? limits.rows
+        limits.items = try number("items", 0...maximum) ?? limits.items
+        limits.rows = try number("rows", 1...maximum) ?? limits.rows
         limits.string = try number("string", 0...Int(Int32.max)) ?? limits.string
-        limits.columns = try number("width", 20...most) ?? limits.columns
+        limits.columns = try number("width", 20...maximum) ?? limits.columns
         return limits
     }
 }

@@ -232,13 +232,13 @@ struct ValuePrinter {
         return grid
     }
 
-    private static let mostChartRows = 20
+    private static let maxChartRows = 20
 
     private func lines(of chart: Chart) -> [String] {
         chart.lines(
             style.chart(
                 columns: min(max(limits.columns - 1, 20), 200),
-                rows: min(limits.rows, Self.mostChartRows)))
+                rows: min(limits.rows, Self.maxChartRows)))
     }
 
     private func named(_ name: String) -> Piece { piece(ValueText.key(LuaString(name)), .key) }
@@ -269,18 +269,18 @@ struct TableContent {
         // The hash part of a large array is not searched for keys.
         if length > 100_000 { return }
         let free = limit - elements
-        var least: [LuaValue] = []
+        var minimum: [LuaValue] = []
         var others = 0
         table.forEachKey { key in
             if case .integer(let number) = key, number >= 1, number <= Int64(length) { return }
             others += 1
             guard free > 0 else { return }
-            least.append(key)
+            minimum.append(key)
             // The list has at most a few times the number of shown keys, even for a large table.
-            if least.count > 4 * free + 1000 { least = Self.sorted(least, limit: free) }
+            if minimum.count > 4 * free + 1000 { minimum = Self.sorted(minimum, limit: free) }
         }
         count += others
-        fields = Self.sorted(least, limit: free)
+        fields = Self.sorted(minimum, limit: free)
     }
 
     private static func sorted(_ keys: [LuaValue], limit: Int) -> [LuaValue] {

@@ -10,7 +10,7 @@ import SystemCalls
 
 extension Session {
     /// The maximum number of candidates.
-    static let mostCandidates = 500
+    static let maxCandidates = 500
 
     /// Returns the completions at the end of a typed text, or nil if there are none.
     ///
@@ -27,7 +27,7 @@ extension Session {
             (isFiltered || $0.hasPrefix(typed)) && ControlCharacters.escaped($0) == $0
         }
         guard !names.isEmpty else { return nil }
-        let shown = Array(names.sorted().prefix(Self.mostCandidates))
+        let shown = Array(names.sorted().prefix(Self.maxCandidates))
         var details: [String: String] = [:]
         if let describe = found["details"].function {
             for name in shown { details[name] = (try? describe.call([.text(name)]))?.first?.text }

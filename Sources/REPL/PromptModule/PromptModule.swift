@@ -27,9 +27,9 @@ final class PromptModule {
     static func attached(to context: ScriptContext) -> PromptModule {
         let key = ObjectIdentifier(PromptModule.self)
         if let known = context.attachments[key] as? PromptModule { return known }
-        let made = PromptModule(context)
-        context.attachments[key] = made
-        return made
+        let created = PromptModule(context)
+        context.attachments[key] = created
+        return created
     }
 
     private init(_ context: ScriptContext) {

@@ -55,12 +55,12 @@ package final class GuestProgram: Sendable {
         guard let receive = results.first?.function else {
             throw CommandError(results.last?.text ?? "the program returned no function")
         }
-        let made = LoopBound(
+        let created = LoopBound(
             Functions(
                 receive: receive, finish: host["finish"].function, flush: host["flush"].function),
             on: context.loop)
-        functions.withLock { $0 = made }
-        guard isOwner, let flush = made.value.flush else { return }
+        functions.withLock { $0 = created }
+        guard isOwner, let flush = created.value.flush else { return }
         context.onTurn = { [console, unowned context] in
             if console.hasOutput { context.callback("studio", flush) }
         }

@@ -40,7 +40,7 @@ package final class HostedSession: Sendable {
 
     private let state = Mutex(State())
     /// A script that prints in a loop must not exhaust the memory.
-    private static let mostBytes = 256 << 10
+    private static let maxBytes = 256 << 10
 
     package init() {}
 
@@ -58,7 +58,7 @@ package final class HostedSession: Sendable {
 
     private func keep(_ text: String, as kind: Kind) {
         state.withLock { state in
-            guard state.size + text.utf8.count <= Self.mostBytes else {
+            guard state.size + text.utf8.count <= Self.maxBytes else {
                 state.omitted += 1
                 return
             }

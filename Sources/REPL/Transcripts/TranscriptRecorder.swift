@@ -115,7 +115,7 @@ final class PictureRecorder: SessionRecorder {
     private let columns: Int
     private let state = Mutex(State())
 
-    private static let mostBytes = 1 << 20
+    private static let maxBytes = 1 << 20
 
     /// Creates the file; throws if it cannot be written.
     init(_ path: String, _ format: PictureFormat, style: Style, columns: Int) throws {
@@ -165,12 +165,12 @@ final class PictureRecorder: SessionRecorder {
         state.withLock { state in
             state.text += text
             state.isSaved = false
-            if state.text.utf8.count > Self.mostBytes * 2 { Self.shorten(&state.text) }
+            if state.text.utf8.count > Self.maxBytes * 2 { Self.shorten(&state.text) }
         }
     }
 
     private static func shorten(_ text: inout String) {
-        let tail = text.utf8.suffix(mostBytes)
+        let tail = text.utf8.suffix(maxBytes)
         let start = tail.firstIndex(of: UInt8(ascii: "\n")) ?? tail.startIndex
         text = "…" + String(text[start...])
     }

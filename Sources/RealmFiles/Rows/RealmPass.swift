@@ -53,7 +53,7 @@ package final class RealmPass {
             guard !isInBody else { throw error }
             try file.tolerate(error, realmClass.name)
             if found < realmClass.count {
-                file.noteLost(values: 0, objects: realmClass.count - found)
+                file.recordLost(values: 0, objects: realmClass.count - found)
             }
         }
     }

@@ -101,7 +101,7 @@ package final class RealmRows {
             try file.tolerate(
                 error,
                 "\(realmClass.name).\(realmClass.properties[property].name), object \(key(row))")
-            file.noteLost(values: 1, objects: 0)
+            file.recordLost(values: 1, objects: 0)
             return .null
         }
     }
@@ -219,7 +219,7 @@ package final class RealmRows {
                 } catch {
                     try file.tolerate(
                         error, "\(realmClass.name).\(realmClass.properties[index].name)")
-                    file.noteLost(values: count, objects: 0)
+                    file.recordLost(values: count, objects: 0)
                     leaf.decodeNothing(count: count)
                 }
                 keep(leaf, 0, index)
@@ -261,7 +261,7 @@ package final class RealmRows {
             } catch {
                 try file.tolerate(
                     error, "\(realmClass.name).\(realmClass.properties[index].name)")
-                file.noteLost(values: realmClass.count, objects: 0)
+                file.recordLost(values: realmClass.count, objects: 0)
                 lose(index)
             }
         }
@@ -289,7 +289,7 @@ package final class RealmRows {
                 } catch {
                     // The number of rows in an unreadable leaf is unknown, so the column ends here.
                     try file.tolerate(error, "\(realmClass.name), column \(index)")
-                    file.noteLost(values: 1, objects: 0)
+                    file.recordLost(values: 1, objects: 0)
                     lose(index)
                     active.remove(at: position)
                 }

@@ -99,7 +99,7 @@ package enum HelpCatalog {
         }
         let prefix = typeName == prompt.name ? "" : typeName + entry.separator
         return LuaUsage(
-            mostArguments: takesAny ? nil : longest.parameters.count,
+            maxArguments: takesAny ? nil : longest.parameters.count,
             text: "\(prefix)\(name)(\(names.joined(separator: ", ")))", options: options)
     }
 

@@ -122,7 +122,7 @@ struct SourceSurvey {
         case .chain(let root, let suffixes):
             visit(root)
             if case .name(let name) = root, name.variable == nil {
-                noteCall(of: name.token.text, suffixes)
+                recordCall(of: name.token.text, suffixes)
             }
             for suffix in suffixes { visit(suffix) }
         case .operation(let operands, let words):
@@ -145,7 +145,7 @@ struct SourceSurvey {
         }
     }
 
-    private mutating func noteCall(of name: String, _ suffixes: [SourceSuffix]) {
+    private mutating func recordCall(of name: String, _ suffixes: [SourceSuffix]) {
         guard case .call(let arguments, _)? = suffixes.first else { return }
         switch name {
         case "dofile", "loadfile", "load", "loadstring": runsOtherCode = true

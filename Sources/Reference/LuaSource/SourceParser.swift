@@ -9,7 +9,7 @@ package struct SourceParser {
     var functions: [Range<Int>] = []
 
     /// The maximum nesting depth, which is higher than the compiler's limit.
-    static let mostNested = 400
+    static let maxNesting = 400
 
     /// Returns the statements of a source.
     static func parse(_ source: String) -> [SourceStatement] {
@@ -92,7 +92,7 @@ package struct SourceParser {
         var statements: [SourceStatement] = []
         depth += 1
         defer { depth -= 1 }
-        while !isAtEnd, depth < Self.mostNested {
+        while !isAtEnd, depth < Self.maxNesting {
             if current.kind == .keyword, Self.blockEnds.contains(current.text) { break }
             let start = position
             if let statement = parseStatement() { statements.append(statement) }
@@ -237,11 +237,11 @@ package struct SourceParser {
         while takeSymbol(",") { targets.append(parseOperand()) }
         guard takeSymbol("=") else { return .call(targets[0]) }
         let values = parseExpressions()
-        for target in targets { noteChange(of: target) }
+        for target in targets { recordChange(of: target) }
         return .assignment(targets, values)
     }
 
-    func noteChange(of target: SourceExpression) {
+    func recordChange(of target: SourceExpression) {
         switch target {
         case .name(let name): name.variable?.changes += 1
         case .chain(.name(let name), let suffixes):
@@ -276,7 +276,7 @@ extension SourceParser {
     mutating func parseExpression() -> SourceExpression {
         depth += 1
         defer { depth -= 1 }
-        guard depth < Self.mostNested else { return .constant(take()) }
+        guard depth < Self.maxNesting else { return .constant(take()) }
         var operands: [SourceExpression] = []
         var words: [String] = []
         while true {
@@ -360,7 +360,7 @@ extension SourceParser {
         var fields: [SourceField] = []
         depth += 1
         defer { depth -= 1 }
-        while !isAtEnd, !current.isSymbol("}"), depth < Self.mostNested {
+        while !isAtEnd, !current.isSymbol("}"), depth < Self.maxNesting {
             let start = position
             var valueStart = position
             if takeSymbol("[") {

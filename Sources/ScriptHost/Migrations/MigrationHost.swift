@@ -27,9 +27,9 @@ package final class MigrationHost {
     package static func attached(to context: ScriptContext) -> MigrationHost {
         let key = ObjectIdentifier(MigrationHost.self)
         if let known = context.attachments[key] as? MigrationHost { return known }
-        let made = MigrationHost(context.storeModule)
-        context.attachments[key] = made
-        return made
+        let created = MigrationHost(context.storeModule)
+        context.attachments[key] = created
+        return created
     }
 
     private init(_ module: StoreModule) {

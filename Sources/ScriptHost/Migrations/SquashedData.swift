@@ -22,10 +22,10 @@ struct SquashedData {
             for index in 0..<(try results.count()) {
                 let object = try results.object(at: index)
                 count += 1
-                guard count <= Self.most else {
+                guard count <= Self.maximum else {
                     throw StoreError(
                         .invalidArgument,
-                        "the migrations create more than \(Self.most) objects, too many for one script; squash up to "
+                        "the migrations create more than \(Self.maximum) objects, too many for one script; squash up to "
                             + "an earlier one")
                 }
                 let name = "objects[\(count)]"
@@ -53,7 +53,7 @@ struct SquashedData {
             }
     }
 
-    private static let most = 10_000
+    private static let maximum = 10_000
 
     /// Returns the value as a literal; nil for links to other objects, except embedded ones, and for nil without a default.
     private func literal(_ value: Value, _ property: Property) throws -> String? {

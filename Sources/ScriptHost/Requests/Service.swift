@@ -238,9 +238,9 @@ final class Services {
         if let known = clients[servers] { return known }
         // Scripts use one or two connections; this limits a script that generates addresses.
         if clients.count >= 16 { closeClients() }
-        let made = try CommitSinks.nats.required().client(servers)
-        clients[servers] = made
-        return made
+        let created = try CommitSinks.nats.required().client(servers)
+        clients[servers] = created
+        return created
     }
 
     /// Stops all services and closes all connections.

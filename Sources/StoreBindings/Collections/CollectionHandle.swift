@@ -22,9 +22,9 @@ extension CollectionHandle {
     /// Throws `type_mismatch` for a collection of plain values.
     func results() throws -> ResultsHandle {
         if let kept { return kept }
-        let made = ResultsHandle(try Results(collection), handle, frozen, origin: collection)
-        kept = made
-        return made
+        let created = ResultsHandle(try Results(collection), handle, frozen, origin: collection)
+        kept = created
+        return created
     }
 
     func lua(_ value: Value) -> LuaValue { bridge.lua(value) }
@@ -167,14 +167,14 @@ enum CollectionMethods {
             LuaMethod(name) { receiver, call in
                 let rows = try rows(receiver)
                 let function = try call.function(2)
-                var made: [LuaValue] = []
+                var created: [LuaValue] = []
                 try rows.forEachRow { row in
                     guard let value = try convert(row, function) else { return }
                     // A nil would end the array.
-                    made.append(value.isNil ? rows.handle.null : value)
+                    created.append(value.isNil ? rows.handle.null : value)
                     try call.state.checkMemory()
                 }
-                return call.answer(.table(call.state.makeTable(made)))
+                return call.answer(.table(call.state.makeTable(created)))
             }
         }
         return [

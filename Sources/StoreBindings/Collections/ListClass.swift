@@ -15,7 +15,7 @@ final class ListHandle: CollectionHandle, PositionsHandle {
     private let column: ColumnID
     private let type: PropertyType
 
-    private var made: Made?
+    private var created: Made?
 
     /// A list with its property, which are large.
     private final class Made {
@@ -24,9 +24,9 @@ final class ListHandle: CollectionHandle, PositionsHandle {
     }
 
     var collection: LiveList {
-        if let made { return made.list }
+        if let created { return created.list }
         let list = source.object(classSchema, owner).list(in: classSchema.properties[position])
-        made = Made(list)
+        created = Made(list)
         return list
     }
 
@@ -40,7 +40,7 @@ final class ListHandle: CollectionHandle, PositionsHandle {
         rows = list.source.view.reader(of: list.classSchema.table)
         column = list.property.column
         type = list.property.type
-        made = Made(list)
+        created = Made(list)
     }
 
     /// Creates the handle of the list in a property of an object.

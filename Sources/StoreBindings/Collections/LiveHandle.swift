@@ -194,8 +194,8 @@ extension StoreHandle {
             return state.userdata(MapHandle(map, self, space), MapHandle.type)
         case .collection: return .nil
         case .nested(let nested):
-            let made = NestedHandle(nested, self, space)
-            return state.userdata(made, made.luaClass)
+            let created = NestedHandle(nested, self, space)
+            return state.userdata(created, created.luaClass)
         case .values(let values):
             return state.userdata(ValuesHandle(values, self, space), ValuesHandle.type)
         case .results(let results):

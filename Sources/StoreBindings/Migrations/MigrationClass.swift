@@ -28,8 +28,8 @@ package final class MigrationHandle {
             try migration.fillComputedDefaults()
         }
         guard let function else { return }
-        let made = MigrationHandle(migration, handle)
-        try function.call([handle.state.userdata(made, type)])
+        let created = MigrationHandle(migration, handle)
+        try function.call([handle.state.userdata(created, type)])
     }
 
     /// Calls a function with the old and the new object, for each object of a class.
@@ -296,7 +296,7 @@ extension StoreHandle {
     }
 
     /// Records a change by `store:define`.
-    func noteDefinition(since base: DefinitionBase, _ function: LuaFunction?) {
+    func recordDefinition(since base: DefinitionBase, _ function: LuaFunction?) {
         guard store.version > base.version else { return }
         definitions.append(
             Definition(base, after: schema.classes.map(\.unplaced), function: function))

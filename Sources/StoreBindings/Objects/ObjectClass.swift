@@ -56,7 +56,7 @@ final class ObjectClass: LuaLiveClass {
     override func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
         guard slot >= 0 else { return try getUnknown(key, result) }
         let slot = PropertySlot(rawValue: slot)
-        if readScope.isTracking { noteRead(key, slot) }
+        if readScope.isTracking { recordRead(key, slot) }
         // A closed store has no rows; the slow path reports the closed store.
         let column = slot.column
         let object = ObjectKey(rawValue: key)
@@ -96,19 +96,19 @@ final class ObjectClass: LuaLiveClass {
 
     /// Reports the read to the running effect.
     @inline(never)  // keeps the code of each read short
-    private func noteRead(_ key: Int64, _ slot: PropertySlot) {
+    private func recordRead(_ key: Int64, _ slot: PropertySlot) {
         guard slot.isProperty else { return }
         let property = property(at: slot)
         // The collection itself records reads of a collection or of backlinks.
         guard property.isSingle else { return }
-        source.noteRead(classSchema, ObjectKey(rawValue: key), property.column)
+        source.recordRead(classSchema, ObjectKey(rawValue: key), property.column)
     }
 
     /// Throws an error with a suggested fix if the object does not exist.
     func checkPresent(_ key: ObjectKey) throws {
         _ = try source.openView()
         guard try source.view.isPresent(reference(key.rawValue)) else {
-            source.noteRead(classSchema, key, nil)  // an undo can restore the object
+            source.recordRead(classSchema, key, nil)  // an undo can restore the object
             throw StoreError(
                 .invalidObject,
                 "this '\(classSchema.name)' was deleted; check is_valid() before you use an object that may be deleted"
@@ -180,7 +180,7 @@ final class ObjectClass: LuaLiveClass {
         case .method(let function)?: result.set(.function(function))
         case .property(let get)?: result.set(try get(object(key)))
         case nil:
-            source.noteRead(classSchema, ObjectKey(rawValue: key), nil)
+            source.recordRead(classSchema, ObjectKey(rawValue: key), nil)
             throw unknown(result.key)
         }
     }
@@ -297,9 +297,9 @@ final class ObjectClass: LuaLiveClass {
         if let inserter, inserter.classSchema === classSchema, inserter.isUsable {
             return inserter
         }
-        let made = try store.inserter(of: classSchema)
-        inserter = made
-        return made
+        let created = try store.inserter(of: classSchema)
+        inserter = created
+        return created
     }
 
     /// Sets a property to a value that needs no conversion.
@@ -520,7 +520,7 @@ extension ObjectClass {
 
     private func describe(_ property: Property, of object: LiveObject) throws -> String {
         if property.collection != nil {
-            object.source.noteRead(object.classSchema, object.key, property.column)
+            object.source.recordRead(object.classSchema, object.key, property.column)
             let count = try object.source.view.table(classSchema).listCount(
                 property.column, object.key)
             return "\(property.typeName)(\(count))"

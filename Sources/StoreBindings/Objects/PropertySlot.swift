@@ -167,9 +167,9 @@ final class IgnoredProperties {
         let known = values.raw(object).table?.raw(.text(name)) ?? .nil
         guard known.isNil else { return known }
         guard let function = declaration.initial.function else { return declaration.initial }
-        let made = try function.call([]).first ?? .nil
-        keep(made, as: name, for: object)
-        return made
+        let created = try function.call([]).first ?? .nil
+        keep(created, as: name, for: object)
+        return created
     }
 
     /// Keeps a value with a handle; nil restores the default.

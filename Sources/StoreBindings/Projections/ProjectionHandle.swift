@@ -269,16 +269,16 @@ final class ProjectionShape {
     let fields: [Field]
     private let indexes: [String: Int]
 
-    private static let mostFields = 200
+    private static let maxFields = 200
 
     /// Parses argument 2, a table such as `{ name = "name", city = "owner.address.city" }`.
     init(_ call: borrowing LuaCall, class classSchema: ClassSchema, schema: Schema) throws {
         let table = try call.table(2)
         var count = 0
         table.forEachKey { _ in count += 1 }
-        guard count > 0, count <= Self.mostFields else {
+        guard count > 0, count <= Self.maxFields else {
             throw call.argumentError(
-                2, "expected 1 to \(Self.mostFields) names in a projection, got \(count)")
+                2, "expected 1 to \(Self.maxFields) names in a projection, got \(count)")
         }
         var fields: [Field] = []
         for (key, value) in table.pairs {

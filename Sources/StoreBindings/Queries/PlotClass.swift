@@ -77,7 +77,7 @@ extension StoreModule {
         guard let sections = userdata.object(as: SectionsHandle.type)?.sections, sections.isValid
         else { return nil }
         let count = try sections.count()
-        let bars = try (0..<min(count, Self.mostBars)).map { index in
+        let bars = try (0..<min(count, Self.maxBars)).map { index in
             let (key, objects) = try sections.section(at: index)
             return BarChart.Bar(
                 label: HistogramTable.text(key == .null ? .string("nil") : key),
@@ -87,7 +87,7 @@ extension StoreModule {
         return .bars(BarChart(title: "\(name) by \(sections.keyPath)", bars: bars))
     }
 
-    private static var mostBars: Int { 1_000 }
+    private static var maxBars: Int { 1_000 }
 }
 
 /// A histogram for scripts: an array of bars that prints as a chart.

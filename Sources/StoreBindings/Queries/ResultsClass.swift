@@ -155,12 +155,12 @@ final class ResultRowSource: LuaRowSource {
     /// The state of the store at the start, in which all objects exist.
     private let start: ViewStamp
 
-    private static let mostPaths = 200
+    private static let maxPaths = 200
 
     init(_ results: ResultsHandle, _ paths: [String]) throws {
-        guard 1...Self.mostPaths ~= paths.count else {
+        guard 1...Self.maxPaths ~= paths.count else {
             throw StoreError(
-                .invalidArgument, "expected 1 to \(Self.mostPaths) paths, got \(paths.count)")
+                .invalidArgument, "expected 1 to \(Self.maxPaths) paths, got \(paths.count)")
         }
         self.results = results
         texts = paths

@@ -55,13 +55,13 @@ package final class ReplicationHandle {
 
     /// Calls ``noteRole()`` on the script's thread after each change of the role, and if an error ends the work.
     private func watchRole(_ scheduler: any Scheduler) {
-        let wakeup = scheduler.makeWakeup { [weak self] in self?.noteRole() }
+        let wakeup = scheduler.makeWakeup { [weak self] in self?.recordRole() }
         roleWakeup = wakeup
         task.status.observeRole { wakeup.wake() }
         wakeup.wake()
     }
 
-    private func noteRole() {
+    private func recordRole() {
         guard let store, !store.store.isClosed else { return }
         let status = task.status.snapshot
         if status.hasFailed, !hasReported {

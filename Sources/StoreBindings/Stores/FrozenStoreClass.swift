@@ -140,14 +140,14 @@ final class FrozenSpace {
         if let known = classes[classSchema.table]?.type, let anchor = state.anchor(of: known) {
             return (known, anchor)
         }
-        let made = ObjectClass(handle, .frozen(view), classSchema, frozen: self)
+        let created = ObjectClass(handle, .frozen(view), classSchema, frozen: self)
         let sibling = classes.values.lazy.compactMap(\.type).first { state.anchor(of: $0) != nil }
         let anchor = handle.withLiveClass(classSchema) {
-            state.registerFrozen(made, like: $0, sharing: sibling)
+            state.registerFrozen(created, like: $0, sharing: sibling)
         }
-        state.setProperties(PropertySlot.names(of: classSchema), of: made)
-        classes[classSchema.table] = WeakClass(made)
-        return (made, anchor)
+        state.setProperties(PropertySlot.names(of: classSchema), of: created)
+        classes[classSchema.table] = WeakClass(created)
+        return (created, anchor)
     }
 
     /// Returns the object in this version, or throws an error with the reason why the version does not contain it.

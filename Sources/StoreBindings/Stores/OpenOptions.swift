@@ -152,13 +152,13 @@ struct OpenOptions {
     }
 
     private static func integer(
-        _ name: String, from least: Int64 = 0, _ options: LuaTable, _ call: borrowing LuaCall
+        _ name: String, from minimum: Int64 = 0, _ options: LuaTable, _ call: borrowing LuaCall
     ) throws -> Int? {
         let value = options[name]
         if value.isNil { return nil }
-        guard let number = value.integer, number >= least, number <= 1 << 50 else {
+        guard let number = value.integer, number >= minimum, number <= 1 << 50 else {
             throw call.argumentError(
-                1, "option '\(name)' must be a whole number from \(least) to 2^50")
+                1, "option '\(name)' must be a whole number from \(minimum) to 2^50")
         }
         return Int(number)
     }

@@ -90,9 +90,9 @@ extension StoreHandle {
         },
         LuaMethod("new") { handle, call in
             let type = try handle.requireClass(call, 2)
-            let made = try UnmanagedObject(
+            let created = try UnmanagedObject(
                 type.classSchema, call.isNil(3) ? nil : call.table(3), in: handle)
-            return call.answer(made, UnmanagedObject.type)
+            return call.answer(created, UnmanagedObject.type)
         },
         LuaMethod("objects") { handle, call in
             let type = try handle.requireClass(call, 2)
@@ -145,7 +145,7 @@ extension StoreHandle {
                 }
             }
             handle.updateClasses()
-            handle.noteDefinition(since: base, call[3].function)
+            handle.recordDefinition(since: base, call[3].function)
             try handle.take(declared)
             try handle.acknowledge()
             return .none
@@ -183,18 +183,18 @@ extension StoreHandle {
                 } else if let unmanaged = call.optionalObject(3, UnmanagedObject.type) {
                     given = unmanaged.values
                 } else if let (_, object) = call.liveObject(3)?.stored {
-                    let made = try handle.store.create(
+                    let created = try handle.store.create(
                         type.classSchema.name, copying: object, mode: mode)
-                    return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
+                    return call.answer(LuaLiveObject(type: type, key: created.key.rawValue))
                 } else {
                     given = try call.table(3)
                 }
                 let values = try given.map {
                     try ValueBridge(handle, nil).values($0, of: type.classSchema)
                 }
-                let made = try handle.store.create(
+                let created = try handle.store.create(
                     type.classSchema.name, values ?? .dictionary([:]), mode: mode)
-                let object = handle.userdata(made.reference)
+                let object = handle.userdata(created.reference)
                 if let given {
                     try handle.ignoredProperties.set(
                         given, for: object, in: type.classSchema, handle)
@@ -381,7 +381,7 @@ package final class WriteWait {
     package init(report: @escaping (Store) -> Void) { self.report = report }
 
     /// Records that a write still waits.
-    package func note(_ store: Store, at now: ContinuousClock.Instant = .now) {
+    package func record(_ store: Store, at now: ContinuousClock.Instant = .now) {
         // The calls of one wait follow each other fifty times a second.
         if last.map({ $0.duration(to: now) > Self.patience }) ?? true {
             start = now

@@ -257,9 +257,9 @@ package final class StoreHandle {
                 known.follow(classSchema)
                 continue
             }
-            let made = register(classSchema)
-            classesByTable[classSchema.table] = made
-            classesByName[made.internedName] = made
+            let created = register(classSchema)
+            classesByTable[classSchema.table] = created
+            classesByName[created.internedName] = created
         }
         // Last, because a release can run finalizers of scripts, which may close the store.
         for type in removed { state.release(type) }
@@ -280,11 +280,11 @@ package final class StoreHandle {
     }
 
     private func register(_ classSchema: ClassSchema) -> ObjectClass {
-        let made = ObjectClass(self, .store(store), classSchema)
+        let created = ObjectClass(self, .store(store), classSchema)
         state.register(
-            made, name: classSchema.name, methods: ObjectClass.methods,
+            created, name: classSchema.name, methods: ObjectClass.methods,
             properties: PropertySlot.names(of: classSchema))
-        return made
+        return created
     }
 
     /// Calls `body` with a class that provides the methods: the live one, or a temporary one if the schema does not have

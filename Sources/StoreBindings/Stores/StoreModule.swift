@@ -253,7 +253,7 @@ package final class StoreModule {
             }, shouldCompact: shouldCompact,
             whileWaiting: { [weak self] store in
                 try self?.state.checkStopping()
-                wait.note(store)
+                wait.record(store)
                 try self?.whileWaiting?(store)
             })
         let handle = migrated ?? StoreHandle(self, store)
@@ -338,7 +338,7 @@ extension StoreModule {
             location: token.location, store: store, hold: isHidden ? nil : host?.hold())
         handle.collectedHandler = { [weak self] title in self?.wasCollected(title) }
         if keepsMainChunk { state.watchMainReturn() }
-        let value = note(handle)
+        let value = record(handle)
         callbacksByToken.setRaw(value, .function(callback))
         return value
     }
@@ -360,10 +360,10 @@ extension StoreModule {
             location: callLocation, store: store, hold: host?.hold())
         handle.collectedHandler = { [weak self] title in self?.wasCollected(title) }
         if keepsMainChunk { state.watchMainReturn() }
-        return note(handle)
+        return record(handle)
     }
 
-    private func note(_ handle: TokenHandle) -> LuaValue {
+    private func record(_ handle: TokenHandle) -> LuaValue {
         let value = state.userdata(handle, TokenHandle.type)
         tokensByNumber[handle.number] = value
         if tokens.count >= tokenCapacity {

@@ -57,25 +57,25 @@ package struct Parcel: Sendable {
     /// store.
     package func open(in module: StoreModule) throws -> [LuaValue] {
         let state = module.state
-        let made = try tables.map { table in
+        let created = try tables.map { table in
             try state.checkMemory()
-            let made = state.makeTable(fields: table.entries.count)
-            if table.isObject { made.metatable = module.json.objects }
-            return made
+            let created = state.makeTable(fields: table.entries.count)
+            if table.isObject { created.metatable = module.json.objects }
+            return created
         }
         func value(_ item: Item) throws -> LuaValue {
             switch item {
             case .nil: .nil
             case .string(let text): .string(text)
             case .value(let value): module.json.exact(value)
-            case .table(let index): .table(made[index])
+            case .table(let index): .table(created[index])
             case .stored(let reference):
                 try module.handle(for: reference).resolve(reference)
             case .reference(let reference):
                 state.userdata(ReferenceBox(reference), ReferenceBox.type)
             }
         }
-        for (table, sent) in zip(made, tables) {
+        for (table, sent) in zip(created, tables) {
             try state.checkMemory()
             for entry in sent.entries { table.setRaw(try value(entry.key), try value(entry.value)) }
         }

@@ -215,11 +215,11 @@ struct TransferOptions {
         try text(name)?.split(separator: ".").map(String.init)
     }
 
-    /// Returns a number of at least `least`; nil if the option is missing.
-    func count(_ name: String, least: Int = 1) throws -> Int? {
+    /// Returns a number of at least `minimum`; nil if the option is missing.
+    func count(_ name: String, minimum: Int = 1) throws -> Int? {
         guard let value = table?[name], !value.isNil else { return nil }
-        guard let count = value.integer, count >= least else {
-            let wanted = least == 1 ? "a positive integer" : "an integer of at least \(least)"
+        guard let count = value.integer, count >= minimum else {
+            let wanted = minimum == 1 ? "a positive integer" : "an integer of at least \(minimum)"
             throw Self.refusal(name, wanted, value)
         }
         return Int(count)
@@ -275,7 +275,7 @@ struct TransferOptions {
             format.quote = quote
         }
         format.hasHeader = !flag("no_header")
-        format.skippedLines = try count("skip_lines", least: 0) ?? 0
+        format.skippedLines = try count("skip_lines", minimum: 0) ?? 0
         format.nulls = try list("null")
         if let fault = format.fault { throw StoreError(.invalidArgument, fault) }
         return format

@@ -34,7 +34,7 @@ final class CSVSource {
         _ table: CSVReader, _ fields: FieldTable, _ importer: Importer
     ) throws -> [FieldTable.Field] {
         let line = table.line
-        for name in table.names { importer.noteField(name) }
+        for name in table.names { importer.recordField(name) }
         try importer.checkFields(among: table.names)
         do {
             var columns = ColumnNames()

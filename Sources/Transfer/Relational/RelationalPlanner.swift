@@ -112,7 +112,7 @@ struct RelationalPlanner {
             let name = names.unique(joinedName(table, existing))
             plan.add(joining: columns.map(\.name), as: name)
             properties.append(Property(name, .string, isPrimary: true))
-            note(table, columns, name)
+            record(table, columns, name)
         case nil: break
         }
         let targets = table.columns.map { linkTarget(of: [$0.name], in: table) }
@@ -128,7 +128,7 @@ struct RelationalPlanner {
             guard existing == nil else { continue }
             properties.append(
                 property(name, column, target: target, isKey: column.name == keyName))
-            note(table, column)
+            record(table, column)
         }
         addCompositeLinks(
             of: table, existing: existing, to: &plan, properties: &properties, names: &names)
@@ -168,7 +168,7 @@ struct RelationalPlanner {
             isPrimary: isKey, isIndexed: column.isIndexed && type.canBeIndexed && !isKey)
     }
 
-    private mutating func note(_ table: RelationalTable, _ column: RelationalTable.Column) {
+    private mutating func record(_ table: RelationalTable, _ column: RelationalTable.Column) {
         let name = "'\(table.name).\(column.name)'"
         if column.isForeign {
             notes.append("\(name) is of type \(column.typeName), which became text")
@@ -217,7 +217,7 @@ struct RelationalPlanner {
             ? "primary_key" : "key"
     }
 
-    private mutating func note(
+    private mutating func record(
         _ table: RelationalTable, _ columns: [RelationalTable.Column], _ name: String
     ) {
         let list = columns.map { "'\($0.name)'" }.joined(separator: ", ")

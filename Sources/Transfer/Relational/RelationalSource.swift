@@ -275,13 +275,13 @@ struct RelationalDecoder {
         return true
     }
 
-    /// Decodes the row; `noteNullArray` receives the index of each array that is NULL.
+    /// Decodes the row; `recordNullArray` receives the index of each array that is NULL.
     func decode(
-        into row: inout DecodedRow, _ location: RowLocation, noteNullArray: (Int) -> Void
+        into row: inout DecodedRow, _ location: RowLocation, recordNullArray: (Int) -> Void
     ) throws {
         for (index, position) in fields {
             if plan.columns[index].isArray, rows.isNull(plan.offset + index) {
-                noteNullArray(index)
+                recordNullArray(index)
             }
             row.values[position] = try value(index, of: classSchema.properties[position], location)
         }

@@ -173,7 +173,7 @@ package final class ReplicationReader {
         guard isPlain(classSchema), try key == store.view.table(classSchema).keyBound,
             try JSONRowDecoder(importer, RowLocation(table: nil, line: 0)).insert(tape, fields, 7)
         else { return false }
-        importer.links.noteOwn(ObjectKey(rawValue: key), classSchema)
+        importer.links.recordOwn(ObjectKey(rawValue: key), classSchema)
         return true
     }
 
@@ -197,7 +197,7 @@ package final class ReplicationReader {
         if try store.create(
             classSchema, at: key, positional: row.values, replacingOthers: replaces)
         {
-            importer.links.noteOwn(key, classSchema)
+            importer.links.recordOwn(key, classSchema)
             return
         }
         guard isSnapshot else {

@@ -58,9 +58,9 @@ final class PowerCutWorld: Sendable {
             path: path ?? self.path, options: EnvironmentOptions(mapSize: 1 << 30),
             tables: Content.tables)
         lease.environment.log?.pace.threshold = 0
-        lease.environment.log?.usualLag = 7
-        lease.environment.log?.hastyLag = 7
-        lease.environment.log?.greatPause = 2
+        lease.environment.log?.checkpointLag = 7
+        lease.environment.log?.urgentLag = 7
+        lease.environment.log?.commitsWithoutLog = 2
         return lease
     }
 

@@ -137,7 +137,7 @@ extension LogTests {
             #expect(lease.environment.heldVersions() == [])
             #expect(try lease.environment.foreignReaders() == [])
             let log = try LogFile(of: path, isMade: false)
-            #expect(log.notedPins().map(\.process) == [getpid()])
+            #expect(log.recordedPins().map(\.process) == [getpid()])
         }
 
         @Test func `pages are reused although a version is open`() throws {
@@ -197,8 +197,8 @@ extension LogTests {
 
         @Test func `a damaged log causes no crash, and the state is that of a commit`() throws {
             let lease = try open()
-            lease.environment.log?.usualLag = 20
-            lease.environment.log?.hastyLag = 20
+            lease.environment.log?.checkpointLag = 20
+            lease.environment.log?.urgentLag = 20
             for key in 1...60 { try commit(lease, UInt64(key), size: 300) }
             let image = FileImage(path)
             let log = FileImage(path + "-log")

@@ -38,8 +38,8 @@ import Testing
             default:
                 let version = store.version
                 try world.commit(Int.random(in: 1...8, using: &random), in: store, using: &random)
-                let made = try store.view.snapshot.changes(from: version, to: store.version)
-                if made?.isEmpty == false,
+                let created = try store.view.snapshot.changes(from: version, to: store.version)
+                if created?.isEmpty == false,
                     try store.view.snapshot.historyEntry(store.version)?
                         .changes.isEmpty == false
                 {

@@ -24,10 +24,10 @@ import Testing
 
     @Test(.enabled(if: wanted != nil))
     func `a very long run misses nothing`() throws {
-        var made = 0
+        var created = 0
         var seed: UInt64 = 1_000
-        while made < Self.wanted ?? 0 {
-            made += try run(seed, rounds: 60, changes: 10...60)
+        while created < Self.wanted ?? 0 {
+            created += try run(seed, rounds: 60, changes: 10...60)
             seed += 1
         }
     }
@@ -48,7 +48,7 @@ import Testing
         for _ in 0..<8 { shadows += try [ListShadow(world, using: &random)].compactMap { $0 } }
         for _ in 0..<6 { shadows += try [ObjectShadow(world, using: &random)].compactMap { $0 } }
         world.stores.settle()
-        var made = 0
+        var created = 0
         for round in 0..<rounds {
             // Several commits of another thread arrive together. A write of the own store includes earlier commits, so
             // it runs alone.
@@ -58,14 +58,14 @@ import Testing
                 if Int.random(in: 0..<6, using: &random) == 0 {
                     // Restores rows with their old keys; throws if there is nothing to undo.
                     if (try? Bool.random(using: &random) ? store.undo() : store.redo()) != nil {
-                        made += 1
+                        created += 1
                     }
                     continue
                 }
                 try store.write {
                     for _ in 0..<Int.random(in: changes, using: &random) {
                         try RandomChange.make(in: store, using: &random)
-                        made += 1
+                        created += 1
                     }
                 }
             }
@@ -78,7 +78,7 @@ import Testing
             }
         }
         #expect(world.errors.errors.isEmpty, "\(world.errors.errors)")
-        return made
+        return created
     }
 
     @Test(arguments: 1...10)

@@ -46,9 +46,9 @@ final class QueryShadow: Shadow {
         let store = world.store
         let schema = store.schema
         let obj = try schema.require("Obj")
-        let made = try RandomRows(world, using: &random)
-        let query = made.query
-        isLimited = made.isLimited
+        let created = try RandomRows(world, using: &random)
+        let query = created.query
+        isLimited = created.isLimited
         self.query = query
         isList = if case .list = query.base { true } else { false }
         sequence = Self.sequence(of: query, schema)
@@ -57,7 +57,8 @@ final class QueryShadow: Shadow {
         }
         pace = paces.randomElement(using: &random)!
         self.description =
-            made.description + " \(query.steps.count) steps, \(texts), \(String(describing: pace))"
+            created.description
+            + " \(query.steps.count) steps, \(texts), \(String(describing: pace))"
         // The names that the wildcards match, written explicitly.
         paths = try texts.flatMap { text -> [String] in
             switch text {

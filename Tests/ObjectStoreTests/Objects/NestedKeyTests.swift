@@ -39,10 +39,10 @@ import Testing
             1, ["name": .string("outer"), property: nested(object(1, ["name": .string("inner")]))])
         for mode in [UpdateMode.all, .modified] {
             try store.write {
-                let made = try store.create("A", values, mode: mode)
+                let new = try store.create("A", values, mode: mode)
                 // The values that an embedded object has for its owner are applied after the owner's own values.
                 let isEmbedded = ["part", "parts", "named"].contains(property)
-                let name = try made.value("name")
+                let name = try new.value("name")
                 #expect(name == .string(isEmbedded ? "inner" : "outer"))
             }
             #expect(try store.objects("A").count() == 1)
@@ -61,9 +61,9 @@ import Testing
         try store.write {
             let values = object(
                 1, ["link": object(1, ["name": .string("inner"), "list": .list([object(2)])])])
-            let made = try store.create("A", values, mode: .modified)
-            #expect(try made.value("name") == .string("inner"))
-            #expect(try made.list("list").count() == 1)
+            let new = try store.create("A", values, mode: .modified)
+            #expect(try new.value("name") == .string("inner"))
+            #expect(try new.list("list").count() == 1)
         }
     }
 

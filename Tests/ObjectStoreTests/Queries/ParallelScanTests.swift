@@ -21,7 +21,7 @@ import Testing
             .memory("parallel-\(UInt64.random(in: 0 ... .max))"), schema: Self.classes, threads: 1)
         let one = try Store(configuration, scheduler: ManualScheduler())
         self.one = one
-        configuration.scanThreads = ScanThreads(count: 4, leastRows: 100, clusters: 2)
+        configuration.scanThreads = ScanThreads(count: 4, minRows: 100, clusters: 2)
         try one.write {
             var random = SplitMix(seed: 50)
             for id in 0..<Int64(9_000) {

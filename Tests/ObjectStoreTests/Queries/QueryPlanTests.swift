@@ -33,7 +33,7 @@ import Testing
         try world.all().filtered(text, arguments).explain().split(separator: "\n").map(String.init)
     }
 
-    @Test func `the most selective condition for its cost is evaluated first`() throws {
+    @Test func `the maximum selective condition for its cost is evaluated first`() throws {
         try addMany()
         let lines = try explain("name contains 'e' and age > 10 and height == 3.0")
         #expect(lines[0].hasPrefix("scans 9,000 objects of 'Person' in 19 clusters"))

@@ -119,10 +119,10 @@ extension RandomQuery {
 
     /// A random number of links, lists, elements and backlinks.
     private mutating func way(
-        _ className: String, _ variable: String?, most: Int = 2, isSingle: Bool = false
+        _ className: String, _ variable: String?, maximum: Int = 2, isSingle: Bool = false
     ) -> Path {
         var path = start(className, variable)
-        for _ in 0..<number(0...most) {
+        for _ in 0..<number(0...maximum) {
             switch number(0...(isSingle ? 4 : 7)) {
             case 0, 1, 2: path = follow(path, pick(["lx", "ly"]))
             case 3: path = followElement(path, pick(["mx", "my"]))
@@ -182,7 +182,7 @@ extension RandomQuery {
         _ className: String, _ variable: String?,
         types: [PropertyType] = [.int, .string, .double], isOrdered: Bool = false
     ) -> Path {
-        let path = way(className, variable, most: 1, isSingle: true)
+        let path = way(className, variable, maximum: 1, isSingle: true)
         let lists = Self.lists.filter { types.contains($0.type) }.map(\.name)
         return follow(
             path, pick(isOrdered || !types.contains(.int) ? lists : lists + ["si", "mi"]))
@@ -190,7 +190,7 @@ extension RandomQuery {
 
     /// A path to the objects of a list or of backlinks.
     mutating func collectionPath(_ className: String, _ variable: String?) -> Path {
-        let path = way(className, variable, most: 1, isSingle: true)
+        let path = way(className, variable, maximum: 1, isSingle: true)
         if chance(3) {
             let back = followBack(path)
             if back.isToMany { return back }
@@ -200,7 +200,7 @@ extension RandomQuery {
 
     /// A path that ends in objects.
     mutating func objectPath(_ className: String, _ variable: String?) -> Path {
-        let path = way(className, variable, most: 1)
+        let path = way(className, variable, maximum: 1)
         return follow(path, pick(["lx", "ly", "mx", "my", "mo"]))
     }
 

@@ -143,10 +143,10 @@ struct RandomWorld {
 
     private mutating func store() throws {
         let store = world.store
-        var made: [String: [LiveObject]] = [:]
+        var created: [String: [LiveObject]] = [:]
         try store.write {
             for classSchema in classes {
-                made[classSchema.name] = try rows[classSchema.name]!.indices.map { index in
+                created[classSchema.name] = try rows[classSchema.name]!.indices.map { index in
                     var values: ValueMap = [:]
                     for property in classSchema.properties where property.type != .object {
                         values[property.name] = whole(classSchema, index, property) {
@@ -161,15 +161,15 @@ struct RandomWorld {
                     for property in classSchema.properties where property.type == .object {
                         let value = whole(classSchema, index, property) { value -> Value in
                             guard case .link(let name, let index) = value else { return .null }
-                            return .object(made[name]![index].reference)
+                            return .object(created[name]![index].reference)
                         }
                         if value == .null { continue }
-                        try made[classSchema.name]![index].set(property.name, value)
+                        try created[classSchema.name]![index].set(property.name, value)
                     }
                 }
             }
         }
-        references = made.mapValues { $0.map(\.reference) }
+        references = created.mapValues { $0.map(\.reference) }
     }
 
     /// The value of a property, or the collection of its values.

@@ -183,14 +183,14 @@ import Testing
             return operation
         }
         // An object, a link to it and an edit.
-        let made = try SocketClient.ok(
+        let new = try SocketClient.ok(
             write([
                 ["do": "create", "class": "Person", "values": ["name": "Ann"]],
                 set(["link": "Person", "created": 0], "owner", was: NSNull()),
                 set(["typed": " 4 "], was: 3),
             ]))
-        #expect((made["objects"] as? [Any])?.count == 3 && made["changed"] as? Bool == true)
-        let version = try #require(made["version"] as? Int)
+        #expect((new["objects"] as? [Any])?.count == 3 && new["changed"] as? Bool == true)
+        let version = try #require(new["version"] as? Int)
         // The second operation fails, so the first has no effect.
         let both = try failure([set(5), set(["typed": "x"])])
         #expect(both["code"] as? String == "type_mismatch")

@@ -37,10 +37,10 @@ final class PipedKeys: ChangedKeys {
 
     /// Creates the pipe of a folder.
     convenience init(in folder: String) throws {
-        guard mkfifo(Self.path(folder), 0o600) == 0, let made = Self.open(folder) else {
+        guard mkfifo(Self.path(folder), 0o600) == 0, let created = Self.open(folder) else {
             throw BenchmarkError("no named pipe")
         }
-        self.init(made)
+        self.init(created)
     }
 
     /// Opens a pipe that another process has created; nil if there is none.

@@ -47,7 +47,7 @@ final class Soak {
             for property in change.properties {
                 guard case .int(let number) = try property.new else { continue }
                 if property.name == "moment" {
-                    note(UInt64(number))
+                    record(UInt64(number))
                 } else {
                     seenCommits = Int(number)
                 }
@@ -57,7 +57,7 @@ final class Soak {
     }
 
     /// Records a delivery whose newest commit began at a time.
-    private func note(_ moment: UInt64) {
+    private func record(_ moment: UInt64) {
         let wait = Double(nanoseconds() - moment) / 1e9
         waits.append(wait)
         slowest = max(slowest, wait)

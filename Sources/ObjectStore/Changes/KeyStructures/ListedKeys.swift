@@ -12,7 +12,7 @@ struct ListedKeys {
         /// The chunk's group in the filter.
         let group: Int
         /// The number of keys added to the group since it was cleared, including keys that were removed again.
-        var noted: Int
+        var recorded: Int
     }
 
     private var chunks: [Chunk] = []
@@ -32,28 +32,29 @@ struct ListedKeys {
             let group = chunks.count
             chunks.append(
                 Chunk(
-                    keys: Array(keys[start..<min(start + size, keys.count)]), group: group, noted: 0
+                    keys: Array(keys[start..<min(start + size, keys.count)]), group: group,
+                    recorded: 0
                 )
             )
-            note(chunks.count - 1)
+            record(chunks.count - 1)
         }
         order()
     }
 
     /// Adds all keys of a chunk to the filter; the chunk's group must be empty.
-    private mutating func note(_ chunk: Int) {
+    private mutating func record(_ chunk: Int) {
         for key in chunks[chunk].keys { filter.add(key, to: chunks[chunk].group) }
-        chunks[chunk].noted = chunks[chunk].keys.count
+        chunks[chunk].recorded = chunks[chunk].keys.count
     }
 
-    private mutating func note(_ key: ObjectKey, in chunk: Int) {
+    private mutating func record(_ key: ObjectKey, in chunk: Int) {
         // Removed keys stay in the filter and make it less selective.
-        if chunks[chunk].noted >= 2 * Self.chunkLimit {
+        if chunks[chunk].recorded >= 2 * Self.chunkLimit {
             filter.clear(chunks[chunk].group)
-            note(chunk)
+            record(chunk)
         } else {
             filter.add(key, to: chunks[chunk].group)
-            chunks[chunk].noted += 1
+            chunks[chunk].recorded += 1
         }
     }
 
@@ -77,7 +78,7 @@ struct ListedKeys {
         set {
             let (chunk, offset) = counts.locate(position)
             chunks[chunk].keys[offset] = newValue
-            note(newValue, in: chunk)
+            record(newValue, in: chunk)
         }
     }
 
@@ -94,7 +95,7 @@ struct ListedKeys {
         }
         chunks[chunk].keys.insert(key, at: offset)
         if chunks[chunk].keys.count <= Self.chunkLimit {
-            note(key, in: chunk)
+            record(key, in: chunk)
             counts.add(1, to: chunk)
         } else {
             split(chunk)
@@ -114,9 +115,9 @@ struct ListedKeys {
         let upper = Array(chunks[chunk].keys[half...])
         chunks[chunk].keys.removeSubrange(half...)
         filter.clear(chunks[chunk].group)
-        note(chunk)
-        chunks.insert(Chunk(keys: upper, group: group, noted: 0), at: chunk + 1)
-        note(chunk + 1)
+        record(chunk)
+        chunks.insert(Chunk(keys: upper, group: group, recorded: 0), at: chunk + 1)
+        record(chunk + 1)
         order()
     }
 

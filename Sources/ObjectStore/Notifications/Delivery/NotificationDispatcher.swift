@@ -447,7 +447,7 @@ extension NotificationDispatcher {
         observer.register(as: lastNumber)
         observers[observer.number] = observer
         if observer.isEarly { earlyObservers.append(observer) }
-        noteObservers()
+        recordObservers()
         file(observer)
         if let version {
             observer.setBase(version)
@@ -459,13 +459,13 @@ extension NotificationDispatcher {
 
     func add(_ observer: StoreObserver) -> NotificationToken {
         storeObservers.append(observer)
-        noteObservers()
+        recordObservers()
         let token = NotificationToken(observer)
         observer.token = token
         return token
     }
 
-    private func noteObservers() {
+    private func recordObservers() {
         let isObserving = !observers.isEmpty || !storeObservers.isEmpty
         guard isObserving != wasObserving else { return }
         wasObserving = isObserving
@@ -483,7 +483,7 @@ extension NotificationDispatcher {
     }
 
     func didEnd(_ observer: Observer) {
-        defer { noteObservers() }
+        defer { recordObservers() }
         if observer is StoreObserver { return storeObservers.removeAll { $0 === observer } }
         if observer.isTracked { forget(observer) }
         observers[observer.number] = nil

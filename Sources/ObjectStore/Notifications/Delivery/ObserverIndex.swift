@@ -63,9 +63,9 @@ struct ObserverIndex {
 
     private mutating func entry(_ table: TableID) -> Table {
         if let known = tables[table] { return known }
-        let made = Table()
-        tables[table] = made
-        return made
+        let created = Table()
+        tables[table] = created
+        return created
     }
 
     /// Calls `body` with every observer that depends on some change, possibly more than once.

@@ -238,7 +238,7 @@ final class ObserverDelay {
     /// Records properties of an object that were reported to the probe, or its deletion.
     func probeDidReceive(properties: [String], viewBeforeEnd: StoreView?) {
         self.viewBeforeEnd = viewBeforeEnd
-        note { isSilent in
+        record { isSilent in
             if isSilent { silent.formUnion(properties) } else { reported.formUnion(properties) }
         }
     }
@@ -247,16 +247,16 @@ final class ObserverDelay {
     func probeDidReceive(
         _ positions: CollectionChangeSet, lost: [ElementDetail], gained: [ElementDetail] = []
     ) {
-        note { changes.add(positions, isSilent: $0, lost: lost, gained: gained) }
+        record { changes.add(positions, isSilent: $0, lost: lost, gained: gained) }
     }
 
-    private func note(_ record: (_ isSilent: Bool) -> Void) {
+    private func record(_ change: (_ isSilent: Bool) -> Void) {
         if isSilencing {
             // A pending call must also omit silent changes.
-            if isPending { record(true) }
+            if isPending { change(true) }
             return
         }
-        record(false)
+        change(false)
         isPending = true
         if case .debounce(let time) = pace { timer.start(after: time) }
     }

@@ -86,18 +86,18 @@ struct DistinctRows {
         let before = try old.order(distinct.order)
         let after = try new.order(distinct.order)
         var firstBefore: [[Scalar]: ObjectKey?] = [:]
-        func note(_ values: [Scalar]) {
+        func record(_ values: [Scalar]) {
             if firstBefore[values] == nil { firstBefore[values] = .some(groups[values]?.first) }
         }
         for key in delta.left + delta.stayed {
             let values = try oldValues(key)
-            note(values)
+            record(values)
             guard let position = try groups[values]?.position(of: key, by: before) else { continue }
             groups[values]?.remove(at: position)
         }
         for key in delta.stayed + delta.entered {
             let values = try newValues(key)
-            note(values)
+            record(values)
             try groups[values, default: SortedKeys()].insert(key, by: after)
         }
         var left: Set<ObjectKey> = []
@@ -129,7 +129,7 @@ struct DistinctRows {
 struct TopKRows: OrderedRows {
     private let rules: RowRules
     private let limit: Int
-    private let most: Int
+    private let maximum: Int
     private var ordered: SortedKeys
     /// Whether the rows and the reserve include all members.
     private var isWhole: Bool
@@ -137,17 +137,17 @@ struct TopKRows: OrderedRows {
     init(_ rules: RowRules, _ limit: Int, in view: StoreView) throws {
         self.rules = rules
         self.limit = limit
-        most = limit + Self.reserve(limit)
-        (ordered, isWhole) = try Self.run(rules, most, in: view)
+        maximum = limit + Self.reserve(limit)
+        (ordered, isWhole) = try Self.run(rules, maximum, in: view)
     }
 
     private static func run(
-        _ rules: RowRules, _ most: Int, in view: StoreView
+        _ rules: RowRules, _ maximum: Int, in view: StoreView
     ) throws -> (SortedKeys, Bool) {
-        let query = rules.members.adding(.sort(rules.order)).adding(.limit(most))
+        let query = rules.members.adding(.sort(rules.order)).adding(.limit(maximum))
         let keys = try QueryEvaluator.keys(of: query, in: view).array
         let order = try RowReader(view).order(rules.order)
-        return try (SortedKeys(inOrder: keys.map(order.coded)), keys.count < most)
+        return try (SortedKeys(inOrder: keys.map(order.coded)), keys.count < maximum)
     }
 
     var count: Int { min(limit, ordered.count) }
@@ -172,8 +172,8 @@ struct TopKRows: OrderedRows {
             .limited(
                 to: limit, oldCount: oldCount, newCount: ordered.count,
                 keyAtNew: ordered.key)
-        if ordered.count / 2 > most {
-            ordered.removeAll(from: most)
+        if ordered.count / 2 > maximum {
+            ordered.removeAll(from: maximum)
             isWhole = false
         }
         return changes
@@ -205,7 +205,7 @@ struct TopKRows: OrderedRows {
         -> CollectionChangeSet
     {
         let before = (0..<count).map(ordered.key)
-        (ordered, isWhole) = try Self.run(rules, most, in: step.new)
+        (ordered, isWhole) = try Self.run(rules, maximum, in: step.new)
         let after = (0..<count).map(ordered.key)
         return SequenceDifference.changes(from: before, to: after, isTouched: modified.contains)
     }

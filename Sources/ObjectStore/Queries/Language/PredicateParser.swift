@@ -8,7 +8,7 @@ import Synchronization
 /// stack.
 struct PredicateParser {
     /// The maximum nesting of parentheses, `not`s and operands: more than users write, and few enough for any stack.
-    static let mostNested = 100
+    static let maxNesting = 100
 
     private let tokens: [QueryToken]
     private(set) var position = 0
@@ -24,14 +24,14 @@ struct PredicateParser {
         assert(parser.depth == 0, "each level of the nesting has ended")
         guard text.utf8.count <= longestRemembered else { return syntax }
         parsed.withLock {
-            if $0.count >= mostRemembered { $0 = [:] }
+            if $0.count >= maxRemembered { $0 = [:] }
             $0[text] = syntax
         }
         return syntax
     }
 
     private static let parsed = Mutex<[String: QuerySyntax]>([:])
-    private static let mostRemembered = 256
+    private static let maxRemembered = 256
     private static let longestRemembered = 512
 
     /// Parses a text that is only a path, such as a sort key.
@@ -88,9 +88,9 @@ struct PredicateParser {
 
     mutating func descend() throws(QueryFault) {
         depth += 1
-        guard depth <= PredicateParser.mostNested else {
+        guard depth <= PredicateParser.maxNesting else {
             throw QueryFault(
-                "nested too deeply; at most \(PredicateParser.mostNested) levels are allowed",
+                "nested too deeply; at most \(PredicateParser.maxNesting) levels are allowed",
                 at: current.range)
         }
     }
@@ -337,7 +337,7 @@ extension PredicateParser {
         while let sign = operators.first(where: { current.isSymbol($0.rawValue) }) {
             // A chain nests to the left, so its length is a recursion depth for code that walks the tree.
             length += 1
-            guard length <= PredicateParser.mostNested else {
+            guard length <= PredicateParser.maxNesting else {
                 throw QueryFault("too many operations in one expression", at: current.range)
             }
             advance()
@@ -510,10 +510,10 @@ extension PredicateParser {
                     "expected a property name, got \(current.description)", at: current.range)
             }
             advance()
-            guard path.components.count <= PropertyPath.mostComponents else {
+            guard path.components.count <= PropertyPath.maxComponents else {
                 // A path is followed recursively, so its length is limited too.
                 throw QueryFault(
-                    "the path is too long; at most \(PropertyPath.mostComponents) steps are allowed",
+                    "the path is too long; at most \(PropertyPath.maxComponents) steps are allowed",
                     at: path.components[path.components.count - 1].range)
             }
             while current.isSymbol("[") {

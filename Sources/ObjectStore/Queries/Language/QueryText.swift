@@ -23,10 +23,10 @@ package enum QueryText {
     private static func requireUse(
         of arguments: [Value], in text: String, _ syntax: QuerySyntax
     ) throws(QueryFault) {
-        let (count, most) = (arguments.count, syntax.arguments.map(\.number).max() ?? 0)
-        guard count > most else { return }
+        let (count, maximum) = (arguments.count, syntax.arguments.map(\.number).max() ?? 0)
+        guard count > maximum else { return }
         let values = count == 1 ? "1 value is" : "\(count) values are"
-        let used = most == 0 ? "no $1" : "only $1\(most > 1 ? " to $\(most)" : "")"
+        let used = maximum == 0 ? "no $1" : "only $1\(maximum > 1 ? " to $\(maximum)" : "")"
         let end = text.utf8.count
         throw QueryFault(
             "\(values) given, and the text has \(used)", at: max(0, end - 1)..<end)

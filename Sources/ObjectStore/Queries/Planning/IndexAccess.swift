@@ -41,12 +41,12 @@ struct IndexAccess {
     /// Returns the lookup with the fewest rows for combined conditions; nil if a scan costs less.
     static func best(of conditions: [BoundCondition], _ rows: TableReader) throws -> IndexAccess? {
         // A lookup reads row by row, at about 30 times the cost of a scan, which reads whole leaves.
-        let most = max(16, rows.count / 32)
+        let maximum = max(16, rows.count / 32)
         var best: IndexAccess?
         for condition in conditions {
-            let limit = min(best.map { $0.count - 1 } ?? most, most)
+            let limit = min(best.map { $0.count - 1 } ?? maximum, maximum)
             guard limit >= 0,
-                let access = try IndexLookup(rows: rows, most: limit).access(
+                let access = try IndexLookup(rows: rows, maximum: limit).access(
                     condition.node, condition.tables)
             else { continue }
             if let found = best, found.count <= access.count { continue }
@@ -98,7 +98,7 @@ struct IndexAccess {
 private struct IndexLookup {
     let rows: TableReader
     /// The maximum number of rows that a lookup may yield.
-    let most: Int
+    let maximum: Int
 
     /// Returns the lookup for one condition.
     func access(_ node: any PredicateNode, _ tables: BoundTables) throws -> IndexAccess? {
@@ -120,7 +120,7 @@ private struct IndexLookup {
             var all: [IndexAccess] = []
             var count = 0
             for part in node.parts {
-                let rest = IndexLookup(rows: rows, most: most - count)
+                let rest = IndexLookup(rows: rows, maximum: maximum - count)
                 guard let access = try rest.access(part, tables) else { return nil }
                 all.append(access)
                 count += access.count
@@ -179,8 +179,8 @@ private struct IndexLookup {
             return IndexAccess(count: 0, isExact: true, words: "an empty range") { [] }
         }
         // A scan tests several hundred integers in the time that an index takes for one row.
-        let most = low == high ? most : min(most, max(16, rows.count / 256))
-        guard let count = try rows.count(column, from: low, through: high, atMost: most) else {
+        let maximum = low == high ? maximum : min(maximum, max(16, rows.count / 256))
+        guard let count = try rows.count(column, from: low, through: high, atMost: maximum) else {
             return nil
         }
         let words =
@@ -192,7 +192,7 @@ private struct IndexLookup {
     }
 
     private func ints(_ column: ColumnID, _ set: IntSet, isUnique: Bool) throws -> IndexAccess? {
-        guard set.count <= most else { return nil }
+        guard set.count <= maximum else { return nil }
         let words = "looks up \(set.count.grouped) values in the index"
         if isUnique {
             return IndexAccess(count: set.count, words: words) {
@@ -212,7 +212,7 @@ private struct IndexLookup {
             found += count
         }
         let expected = found * set.count / max(asked, 1)
-        guard expected <= most else { return nil }
+        guard expected <= maximum else { return nil }
         return IndexAccess(count: expected, isExact: step == 1, words: words) {
             try set.values.flatMap { try rows.keys(column, equalTo: $0) }
         }
@@ -225,14 +225,14 @@ private struct IndexLookup {
             let found =
                 try isUnique
                 ? rows.find(column, bytes: text).map { [$0] } ?? []
-                : rows.keys(column, equalTo: text, atMost: most)
+                : rows.keys(column, equalTo: text, atMost: maximum)
             guard let found else { return nil }
             return IndexAccess(
                 count: found.count, isExact: true,
                 words: "looks up 1 value in the \(isUnique ? "unique " : "")index"
             ) { found }
         case .oneOf(let set):
-            guard set.count <= most else { return nil }
+            guard set.count <= maximum else { return nil }
             return IndexAccess(
                 count: set.count, words: "looks up \(set.count.grouped) values in the index"
             ) {
@@ -241,7 +241,7 @@ private struct IndexLookup {
                     : set.values.flatMap { try rows.keys(column, equalTo: $0) }
             }
         case .beginsWith(let text):
-            guard let found = try rows.keys(column, withPrefix: text, atMost: most) else {
+            guard let found = try rows.keys(column, withPrefix: text, atMost: maximum) else {
                 return nil
             }
             return IndexAccess(
@@ -258,7 +258,7 @@ private struct IndexLookup {
         var count = 0
         for target in targets {
             count += try rows.sourceCount(of: target, through: column)
-            if count > most { return nil }
+            if count > maximum { return nil }
         }
         return IndexAccess(
             count: count,
@@ -284,7 +284,7 @@ private struct IndexLookup {
         }
         guard let target = rest.path.table(tables) else { return nil }
         let inner = rest.simplified
-        let lookup = IndexLookup(rows: target, most: min(most, 4096))
+        let lookup = IndexLookup(rows: target, maximum: min(maximum, 4096))
         guard let access = try lookup.access(inner, tables) else { return nil }
         let targets =
             try access.isExact
@@ -384,8 +384,8 @@ enum IndexRange {
         case .int:
             guard let (low, high) = condition.ints else { return nil }
             // A scan tests several hundred integers in the time that an index takes for one row.
-            let most = max(16, rows.count / 256)
-            return try rows.count(column, from: low, through: high, atMost: most)
+            let maximum = max(16, rows.count / 256)
+            return try rows.count(column, from: low, through: high, atMost: maximum)
                 .map { count in
                     IndexAccess(count: count, words: words) {
                         try rows.keys(column, from: low, through: high)
@@ -393,8 +393,8 @@ enum IndexRange {
                 }
         case .string, .bytes12, .bytes16:
             guard let (from, below) = condition.bytes else { return nil }
-            let most = max(16, rows.count / 16)
-            return try rows.count(column, from: from, below: below, atMost: most)
+            let maximum = max(16, rows.count / 16)
+            return try rows.count(column, from: from, below: below, atMost: maximum)
                 .map { count in
                     IndexAccess(count: count, words: words) {
                         try rows.keys(column, from: from, below: below) ?? []

@@ -7,7 +7,7 @@ package struct ScanThreads: Sendable {
     /// The number of threads, including the calling one.
     package var count: Int
     /// The number of objects from which more than one thread is used.
-    package var leastRows = 200_000
+    package var minRows = 200_000
     /// The number of clusters that a thread reads at once; 64 contain about 32,000 objects.
     package var clusters = 64
 
@@ -31,9 +31,9 @@ extension StoreView {
     ) throws -> [Part] {
         let count = rows.clusterCount
         let interruption = Interruption.current
-        let most = rows.count > threads.leastRows ? min(threads.count, WorkerPool.mostThreads) : 1
+        let maximum = rows.count > threads.minRows ? min(threads.count, WorkerPool.maxThreads) : 1
         // No thread would get a part of fewer clusters.
-        let useful = min(most, (count + threads.clusters - 1) / threads.clusters)
+        let useful = min(maximum, (count + threads.clusters - 1) / threads.clusters)
         let helpers = useful > 1 && snapshot.write == nil ? try helpers(useful - 1) : []
         let size = max(1, isEven ? (count + helpers.count) / (helpers.count + 1) : threads.clusters)
         let parts = (count + size - 1) / size

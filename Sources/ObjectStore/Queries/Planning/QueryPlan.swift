@@ -16,33 +16,33 @@ struct QueryPlan {
         access = try IndexAccess.best(of: self.predicate.conditions, rows)
     }
 
-    /// Returns the keys of the matching rows, or at least the first `most` of them.
-    func keys(atMost most: Int) throws -> ResultKeys {
+    /// Returns the keys of the matching rows, or at least the first `maximum` of them.
+    func keys(atMost maximum: Int) throws -> ResultKeys {
         if let access {
             let candidates = try access.keys()
             if access.isExact, predicate.conditions.count == 1 { return ResultKeys(candidates) }
             return try ResultKeys(candidates.filter { try predicate.matches($0) })
         }
-        if most >= rows.count {
+        if maximum >= rows.count {
             return ResultKeys(clusters: try all { Array($0) }.flatMap { $0 })
         }
         var clusters: [ClusterBits] = []
-        try first(most) { clusters.append($0) }
+        try first(maximum) { clusters.append($0) }
         return ResultKeys(clusters: clusters)
     }
 
-    /// Returns the number of matching rows, or `most` if there are more.
-    func count(atMost most: Int) throws -> Int {
+    /// Returns the number of matching rows, or `maximum` if there are more.
+    func count(atMost maximum: Int) throws -> Int {
         if let access {
-            if access.isExact, predicate.conditions.count == 1 { return min(most, access.count) }
-            return try min(most, access.keys().count { try predicate.matches($0) })
+            if access.isExact, predicate.conditions.count == 1 { return min(maximum, access.count) }
+            return try min(maximum, access.keys().count { try predicate.matches($0) })
         }
-        if most >= rows.count {
+        if maximum >= rows.count {
             return try all { $0.reduce(0) { $0 + $1.rowCount } }.reduce(0, +)
         }
         var count = 0
-        try first(most) { count += $0.rowCount }
-        return min(most, count)
+        try first(maximum) { count += $0.rowCount }
+        return min(maximum, count)
     }
 
     /// Returns what `part` computes from the matching rows of consecutive clusters, in order.
@@ -58,21 +58,21 @@ struct QueryPlan {
         }
     }
 
-    /// Calls `body` with the matching rows of each cluster, in order, until there are `most` rows.
-    private func first(_ most: Int, _ body: (ClusterBits) -> Void) throws {
+    /// Calls `body` with the matching rows of each cluster, in order, until there are `maximum` rows.
+    private func first(_ maximum: Int, _ body: (ClusterBits) -> Void) throws {
         var cluster = 0
         var found = 0
         // The first clusters often have enough rows, so these are scanned without preparation.
-        while cluster < min(Self.unpreparedClusters, rows.clusterCount), found < most {
+        while cluster < min(Self.unpreparedClusters, rows.clusterCount), found < maximum {
             let bits = try predicate.evaluate(cluster: cluster, among: rows.presence(cluster))
             body(bits)
             found += bits.rowCount
             cluster += 1
         }
-        guard cluster < rows.clusterCount, found < most else { return }
+        guard cluster < rows.clusterCount, found < maximum else { return }
         let scan = try scan()
         let interruption = Interruption.current
-        while cluster < rows.clusterCount, found < most {
+        while cluster < rows.clusterCount, found < maximum {
             try interruption?.step()
             let bits = try scan.evaluate(cluster, among: rows.presence(cluster))
             body(bits)

@@ -22,7 +22,7 @@ struct ScanPlanner {
     }
 
     /// The fewest clusters for which measuring is worthwhile; fewer ones are scanned in less time.
-    private static let leastSampled = 16
+    private static let minSampled = 16
     private static let sampledClusters = 8
     /// The cost of reading one linked row, relative to testing one row of a leaf.
     private static let costOfVisit = 24.0
@@ -194,7 +194,7 @@ struct ScanPlanner {
     /// Measures the fraction of rows that a step leaves, on a few clusters.
     private func measure(_ step: inout Step) throws {
         let count = rows.clusterCount
-        guard count >= Self.leastSampled else { return }
+        guard count >= Self.minSampled else { return }
         // Expensive conditions are evaluated for fewer rows.
         let isExpensive = step.scan.cost > 30
         let samples = isExpensive ? 2 : Self.sampledClusters

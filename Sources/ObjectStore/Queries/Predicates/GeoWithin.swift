@@ -367,12 +367,12 @@ extension PredicateCompiler {
             for loop in loops {
                 var points: [GeoPoint] = []
                 for corner in loop { points.append(try point(corner, scope)) }
-                guard let made = GeoLoop(points) else {
+                guard let created = GeoLoop(points) else {
                     throw QueryFault(
                         "a loop of geoPolygon needs at least three different places",
                         at: loop[0].range)
                 }
-                closed.append(made)
+                closed.append(created)
             }
             return .polygon(closed)
         }

@@ -343,17 +343,17 @@ extension PredicateCompiler {
 
     /// Returns the range of ints, or of dates in microseconds, between two numbers.
     static func wholeRange(_ low: Scalar, _ high: Scalar) -> ValueTest.Form {
-        let least: Int64
+        let minimum: Int64
         switch whole(.greaterOrEqual, low) {
         // The floor of a fraction is less than the largest int.
-        case .int(.greater, let bound): least = bound + 1
-        case .int(_, let bound): least = bound
-        case .always: least = .min
+        case .int(.greater, let bound): minimum = bound + 1
+        case .int(_, let bound): minimum = bound
+        case .always: minimum = .min
         default: return .never
         }
         switch whole(.lessOrEqual, high) {
-        case .int(_, let bound): return least <= bound ? .intBetween(least, bound) : .never
-        case .always: return .intBetween(least, .max)
+        case .int(_, let bound): return minimum <= bound ? .intBetween(minimum, bound) : .never
+        case .always: return .intBetween(minimum, .max)
         default: return .never
         }
     }
@@ -382,11 +382,11 @@ extension PredicateCompiler {
     static func mixedRange(
         _ low: (value: Scalar, type: OperandType), _ high: (value: Scalar, type: OperandType)
     ) -> ValueTest.Form {
-        var least = Scalar(mixed: low.value, low.type)
-        if case .decimal = low.value, case .mixed(.date(let floor)) = least {
-            least = .mixed(.date(Timestamp(microseconds: floor.microseconds &+ 1)))
+        var minimum = Scalar(mixed: low.value, low.type)
+        if case .decimal = low.value, case .mixed(.date(let floor)) = minimum {
+            minimum = .mixed(.date(Timestamp(microseconds: floor.microseconds &+ 1)))
         }
-        return .between(least, Scalar(mixed: high.value, high.type))
+        return .between(minimum, Scalar(mixed: high.value, high.type))
     }
 }
 
@@ -565,7 +565,7 @@ extension PredicateCompiler {
         }
         guard let query = TextQuery(String(decoding: bytes, as: UTF8.self)) else {
             throw QueryFault(
-                "a search has at most \(TextQuery.mostTerms) words", at: right.range)
+                "a search has at most \(TextQuery.maxTerms) words", at: right.range)
         }
         if !path.isToMany, !left.components.contains(where: \.isToMany) {
             searches.append(TextSearch(path: PropertyPath(left.components), query: query))

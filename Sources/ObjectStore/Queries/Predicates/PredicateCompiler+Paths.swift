@@ -279,7 +279,7 @@ extension PredicateCompiler {
     /// The maximum number of links inside mixed values that one path follows.
     ///
     /// Each step may be a key of a map or a property of any class, so the number of paths multiplies.
-    private static let mostLinkedPaths = 1000
+    private static let maxLinkedPaths = 1000
     private static let deepestLinkedPath = 12
 
     /// Returns the path into mixed values that begins here; nil if the path has not reached mixed values.
@@ -421,11 +421,11 @@ extension PredicateCompiler {
         rest.components = Array(context.syntax.components[index...])
         for classSchema in schema.classes
         where !classSchema.isEmbedded && classSchema.property(named: component.name) != nil {
-            linkedPaths = min(linkedPaths, Self.mostLinkedPaths) + 1
+            linkedPaths = min(linkedPaths, Self.maxLinkedPaths) + 1
             if context.scope.linksInside >= Self.deepestLinkedPath {
-                linkedPaths = Self.mostLinkedPaths + 1
+                linkedPaths = Self.maxLinkedPaths + 1
             }
-            guard linkedPaths <= Self.mostLinkedPaths else {
+            guard linkedPaths <= Self.maxLinkedPaths else {
                 throw QueryFault(
                     "this path can go through links inside mixed values in too many ways; write the keys of maps "
                         + "in brackets: ['\(component.name)']", at: component.range)
@@ -443,7 +443,7 @@ extension PredicateCompiler {
                 targets[classSchema.table] = .init(expression: expression, type: operand.type)
             } catch {
                 // The rest is not valid for this class, whose objects have no value there.
-                guard linkedPaths <= Self.mostLinkedPaths else { throw error }
+                guard linkedPaths <= Self.maxLinkedPaths else { throw error }
             }
         }
         let name = TextKey(component.name)

@@ -181,16 +181,16 @@ package final class CollectionValues {
                 try collection.count() > 0
                 ? view.listValues(collection.property, of: collection.owner, in: rows) : []
         case .nested(let nested):
-            nested.noteRead()
+            nested.recordRead()
             if let kept, kept.stamp == stamp { return kept }
             all = try nested.value().nestedElements.values
         }
         let positions =
             try steps.isEmpty ? nil : Self.positions(of: all, by: steps, of: property)
-        let made = Kept(
+        let created = Kept(
             stamp: stamp, values: positions?.map { all[$0] } ?? all, positions: positions)
-        kept = made
-        return made
+        kept = created
+        return created
     }
 
     /// Returns the positions of the values that remain after some steps, in their order.

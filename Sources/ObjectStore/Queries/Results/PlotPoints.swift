@@ -28,19 +28,19 @@ package struct PlotPoints: Sendable {
 
 extension Results {
     /// The maximum number of groups, and of texts on an axis.
-    package static let mostPlotNames = 50
+    package static let maxPlotNames = 50
 
     /// Reads two properties of each object, and optionally one to group by.
     ///
     /// Takes one read for each object and property. Throws `unknown_property` for an unknown path, and `invalid_query`
-    /// for lists, for types that have no position on an axis, and for more than ``mostPlotNames`` texts or groups.
+    /// for lists, for types that have no position on an axis, and for more than ``maxPlotNames`` texts or groups.
     package func plotPoints(x: String, y: String, group: String?) throws -> PlotPoints {
         let horizontal = try axis(x)
         let vertical = try axis(y)
         let grouping = try group.map { try axis($0, isGroup: true) }
         if let (store, _) = source.tracked {
             for path in [x, y] + [group].compactMap(\.self) {
-                try store.noteRead(of: query, path: path)
+                try store.recordRead(of: query, path: path)
             }
         }
         var points = PlotPoints(
@@ -118,10 +118,10 @@ private final class PlotAxisReader {
 
     private func index(of text: String) throws -> Int {
         if let index = indexes[TextKey(text)] { return index }
-        guard texts.count < Results.mostPlotNames else {
+        guard texts.count < Results.maxPlotNames else {
             throw StoreError(
                 .invalidQuery,
-                "'\(path)' has more than \(Results.mostPlotNames) different values; count them with group_by or histogram"
+                "'\(path)' has more than \(Results.maxPlotNames) different values; count them with group_by or histogram"
             )
         }
         indexes[TextKey(text)] = texts.count
@@ -160,7 +160,7 @@ extension Results {
     package func histogram(_ path: String, bars: Int = 10) throws -> Histogram {
         let (values, compiled) = try read(path, for: "a histogram")
         let type = compiled.type
-        if let (store, _) = source.tracked { try store.noteRead(of: query, path: path) }
+        if let (store, _) = source.tracked { try store.recordRead(of: query, path: path) }
         let bars = max(1, min(bars, 1_000))
         switch type {
         case .int, .float, .double, .decimal, .date, .mixed:
@@ -225,19 +225,19 @@ private struct NumberBars {
         ].map { $0 * second } + [1, 2, 7, 14, 28, 91, 182, 364].map { $0 * day }
 
     func bars(of numbers: [Double]) -> [Histogram.Bar] {
-        guard let least = numbers.min(), let greatest = numbers.max() else { return [] }
+        guard let minimum = numbers.min(), let greatest = numbers.max() else { return [] }
         if let counts = countedBySingleValue(numbers) {
             return counts.sorted { $0.key < $1.key }.map { number, count in
                 Histogram.Bar(lower: value(number), upper: value(number), count: count)
             }
         }
-        let width = width(least, greatest)
-        let first = (least / width).rounded(.down)
+        let width = width(minimum, greatest)
+        let first = (minimum / width).rounded(.down)
         let last = (greatest / width).rounded(.down)
         // Numbers that are too close for round numbers between them share a bar.
         guard width > 0, first.isFinite, last - first < Double(limit + 2), first < last else {
             return [
-                Histogram.Bar(lower: value(least), upper: value(greatest), count: numbers.count)
+                Histogram.Bar(lower: value(minimum), upper: value(greatest), count: numbers.count)
             ]
         }
         var counts = [Int](repeating: 0, count: Int(last - first) + 1)
@@ -263,9 +263,9 @@ private struct NumberBars {
     }
 
     /// Returns a round width with which the number of bars does not exceed the limit.
-    private func width(_ least: Double, _ greatest: Double) -> Double {
+    private func width(_ minimum: Double, _ greatest: Double) -> Double {
         // The difference is not divided, because it can be infinite.
-        let raw = greatest / Double(limit) - least / Double(limit)
+        let raw = greatest / Double(limit) - minimum / Double(limit)
         if type == .date, let span = Self.spans.first(where: { $0 >= raw }) { return span }
         var power = 1.0
         while power * 10 <= raw { power *= 10 }

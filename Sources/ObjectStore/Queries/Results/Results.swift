@@ -48,7 +48,7 @@ public final class Results {
     /// The keys are a value that does not change with the store, so a loop over them is safe.
     package func keys() throws -> ResultKeys {
         let view = try source.openView()
-        try noteRead(of: query)
+        try recordRead(of: query)
         return try knownKeys(in: view) ?? readKeys(in: view)
     }
 
@@ -155,9 +155,9 @@ public final class Results {
     }
 
     /// Records the rows of a query as a dependency of the running reaction, if there is one.
-    private func noteRead(of query: Query) throws {
+    private func recordRead(of query: Query) throws {
         guard let (store, _) = source.tracked else { return }
-        try store.noteRead(of: query)
+        try store.recordRead(of: query)
     }
 
     /// Returns an aggregate as a dependency of the running reaction; nil if no reaction is running.
@@ -185,7 +185,7 @@ public final class Results {
         let view = source.view
         let owner = query.owner(in: view.schema)
         if let owner, let (store, reader) = source.tracked {
-            reader.noteRead(of: store, existenceOf: owner)
+            reader.recordRead(of: store, existenceOf: owner)
         }
         switch query.base {
         case .table(let table): return view.schema.find(table: table) != nil
@@ -212,7 +212,7 @@ public final class Results {
     /// The other objects are not computed if the order is that of the class.
     public func first() throws -> LiveObject? {
         let view = try source.openView()
-        try noteRead(of: query.adding(.limit(1)))
+        try recordRead(of: query.adding(.limit(1)))
         if let known = try keysOfLoop(in: view) {
             return known.count == 0 ? nil : LiveObject(source, try classSchema(), known[0])
         }

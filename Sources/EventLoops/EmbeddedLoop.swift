@@ -2,21 +2,21 @@ import CUV
 
 /// An event loop of a library that runs inside this loop.
 ///
-/// The guest needs a descriptor that becomes readable when it has work, such as an epoll descriptor. All functions are
+/// The embedded loop needs a descriptor that becomes readable when it has work, such as an epoll descriptor. All functions are
 /// called on the loop's thread, in its turns.
-package struct LoopGuest {
-    /// A descriptor that becomes readable when the guest has work.
+package struct EmbeddedLoop {
+    /// A descriptor that becomes readable when the embedded loop has work.
     package let descriptor: Int32
-    /// Returns the maximum time until the guest's next call; nil without a limit.
+    /// Returns the maximum time until the embedded loop's next call; nil without a limit.
     package let timeout: () -> Duration?
-    /// Returns whether the guest keeps the loop running.
+    /// Returns whether the embedded loop keeps the loop running.
     package let isAlive: () -> Bool
-    /// Runs the guest's due work, without waiting.
+    /// Runs the embedded loop's due work, without waiting.
     package let run: () -> Void
-    /// Called after the loop has waited, so that the guest can update its cached time.
+    /// Called after the loop has waited, so that the embedded loop can update its cached time.
     package let didWait: () -> Void
 
-    /// Creates a guest from its functions.
+    /// Creates a value from the functions of a loop.
     package init(
         descriptor: Int32, timeout: @escaping () -> Duration?, isAlive: @escaping () -> Bool,
         run: @escaping () -> Void, didWait: @escaping () -> Void
@@ -29,19 +29,19 @@ package struct LoopGuest {
     }
 }
 
-/// A guest and its state in a loop.
-final class HostedGuest {
-    let guest: LoopGuest
+/// An embedded loop and its state in another loop.
+final class EmbeddedLoopPoll {
+    let embedded: EmbeddedLoop
     private unowned let loop: EventLoop
     private var handle: UnsafeMutablePointer<uv_poll_t>?
     private var isRunning = false
     private var isWatching = false
 
-    init(_ guest: LoopGuest, in loop: EventLoop) throws(LoopError) {
-        self.guest = guest
+    init(_ embedded: EmbeddedLoop, in loop: EventLoop) throws(LoopError) {
+        self.embedded = embedded
         self.loop = loop
         let handle = UnsafeMutablePointer<uv_poll_t>.allocate(capacity: 1)
-        let status = uv_poll_init(loop.handle, handle, guest.descriptor)
+        let status = uv_poll_init(loop.handle, handle, embedded.descriptor)
         if status != 0 { handle.deallocate() }
         try LoopError.check(status, "uv_poll_init")
         loop.own(handle)
@@ -50,23 +50,23 @@ final class HostedGuest {
         self.handle = handle
     }
 
-    /// Whether the guest keeps the loop running.
-    var isAlive: Bool { guest.isAlive() }
+    /// Whether the embedded loop keeps the loop running.
+    var isAlive: Bool { embedded.isAlive() }
 
-    /// Runs the guest's part of a turn; has no effect while the guest is already running.
+    /// Runs the embedded loop's part of a turn; has no effect while the embedded loop is already running.
     func runTurn() {
-        guard !isRunning, guest.isAlive() else { return }
+        guard !isRunning, embedded.isAlive() else { return }
         isRunning = true
-        guest.run()
+        embedded.run()
         isRunning = false
     }
 
     /// Returns the maximum time that the loop can wait for the kernel; nil without a limit.
     ///
-    /// While the guest itself waits inside one of its calls, its events are not processed.
+    /// While the embedded loop itself waits inside one of its calls, its events are not processed.
     func prepareToWait() -> Duration? {
         watch(!isRunning)
-        return isRunning || !guest.isAlive() ? nil : guest.timeout()
+        return isRunning || !embedded.isAlive() ? nil : embedded.timeout()
     }
 
     private func watch(_ isWanted: Bool) {
@@ -79,7 +79,7 @@ final class HostedGuest {
         }
     }
 
-    /// Stops using the descriptor, before the guest closes it.
+    /// Stops using the descriptor, before the embedded loop closes it.
     func end() {
         guard let handle else { return }
         self.handle = nil
@@ -88,19 +88,19 @@ final class HostedGuest {
 }
 
 extension EventLoop {
-    /// Adds a guest permanently.
+    /// Adds an embedded loop permanently.
     ///
     /// Throws the system's error if its descriptor cannot be watched.
-    package func host(_ guest: LoopGuest) throws(LoopError) {
+    package func embed(_ embedded: EmbeddedLoop) throws(LoopError) {
         attach()
-        let hosted = try HostedGuest(guest, in: self)
-        guests.append(hosted)
+        let poll = try EmbeddedLoopPoll(embedded, in: self)
+        embeddedLoops.append(poll)
     }
 
-    /// Removes all guests before they release their resources.
-    package func endGuests() {
+    /// Removes all embedded loops before they release their resources.
+    package func endEmbeddedLoops() {
         preconditionOnLoop()
-        for guest in guests { guest.end() }
-        guests = []
+        for embedded in embeddedLoops { embedded.end() }
+        embeddedLoops = []
     }
 }
