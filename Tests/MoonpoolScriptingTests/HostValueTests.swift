@@ -191,7 +191,7 @@ private struct Tenant: Sendable, Equatable {
             try engine.set("limits", encoding: Limits())
         }
         #expect(error?.code == .outOfRange)
-        #expect(error?.message == "18446744073709551615 is not a Lua integer at .most[2]")
+        #expect(error?.message == "18446744073709551615 is not a Lua integer at .maximum[2]")
         try engine.register("limits()") { () in ScriptCoded(Limits()) }
         #expect(try await engine.caught("limits()").hasPrefix("out_of_range: "))
     }

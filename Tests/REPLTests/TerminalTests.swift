@@ -159,8 +159,13 @@ final class TerminalSession {
         #expect(try nested.terminal.exitCode() == 5)
         #expect(!nested.terminal.screen.text.contains("interrupted"))
         let other = try TerminalSession()
-        try other.run("moonpool.after(0.01, function() os.exit(3) end)")
+        let folder = try TemporaryFolder()
+        let sign = folder.path + "/sign"
+        try other.run(
+            "moonpool.every(0.01, function() if io.open('\(sign)') then os.exit(3) end end)")
         other.terminal.type("half a line")
+        try other.terminal.wait(forText: "half a line")
+        try folder.write("", to: "sign")
         #expect(try other.terminal.exitCode() == 3)
         let third = try TerminalSession()
         third.terminal.type(".quit\r")

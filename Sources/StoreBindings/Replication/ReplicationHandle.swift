@@ -53,7 +53,7 @@ package final class ReplicationHandle {
 
     package func removeListener(_ number: Int) { roleListeners[number] = nil }
 
-    /// Calls ``noteRole()`` on the script's thread after each change of the role, and if an error ends the work.
+    /// Calls ``recordRole()`` on the script's thread after each change of the role, and if an error ends the work.
     private func watchRole(_ scheduler: any Scheduler) {
         let wakeup = scheduler.makeWakeup { [weak self] in self?.recordRole() }
         roleWakeup = wakeup

@@ -338,6 +338,9 @@ extension LogTests {
                 }
             }
             #expect(try await eventually { lease.environment.latestVersion() == before + 2 })
+            // A second without a write would end the log.
+            let next = try WriteTransaction(lease, durability: .full)
+            try [8].withUnsafeBytes { try next.handle.put(lease.environment.tables[0], 8, $0) }
             // The device has the second record, and not the first one, for which its writer still waits.
             try copyWithoutRecord(of: before + 1)
             #expect(try keys(open(copy)) == Array(1...5))
@@ -345,7 +348,7 @@ extension LogTests {
             isReleased.set()
             for writer in writers { writer.wait() }
             // The next record follows the flush, so a missing record before it is damage.
-            try commit(lease, 8)
+            try next.commit()
             try copyWithoutRecord(of: before + 1)
             let error = #expect(throws: StorageError.self) { try keys(open(copy)) }
             #expect(error?.code == .damaged)
