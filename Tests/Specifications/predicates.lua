@@ -101,6 +101,22 @@ scenario("geoWithin tests places in objects, maps and mixed values", function()
   check("1", "at geoWithin geoPolygon({[9, 51], [11, 51], [11, 49], [9, 49]})")
   check("", "at geoWithin geoPolygon({[9, 49], [11, 49], [11, 51], [9, 51]}, {[9.5, 49.5], [10.5, 49.5], [10.5, 50.5], [9.5, 50.5]})")
   check("2", "at geoWithin geoPolygon({[170, 0], [-160, 0], [-160, 20], [170, 20]})")
+  -- As an argument, a place is a latitude and a longitude, and a radius has meters.
+  check("1", "at geoWithin $1", { circle = { 50, 10.5 }, radius = 0.01 * 6378100 })
+  check("", "at geoWithin $1", { circle = { 50, 10.5 }, radius = 0.005 * 6378100 })
+  check("1", "at geoWithin $2 and id == $1", 1, { box = { { 49, 9 }, { 51, 11 } } })
+  check("2", "at geoWithin $1", { box = { { 0, 170 }, { 20, -160 } } })
+  local corners = { { 49, 9 }, { 49, 11 }, { 51, 11 }, { 51, 9 } }
+  check("1", "at geoWithin $1", { polygon = corners })
+  check("", "at geoWithin $1", { polygon = corners, holes = { { { 49.5, 9.5 }, { 49.5, 10.5 }, { 50.5, 10.5 }, { 50.5, 9.5 } } } })
+  for _, region in ipairs {
+    {}, { 1, 2 }, { circle = { 50, 10 } }, { circle = { 50, 10 }, radius = -1 }, { circle = { 91, 10 }, radius = 1 },
+    { circle = { 50 }, radius = 1 }, { box = { { 51, 9 }, { 49, 11 } } }, { box = corners }, { polygon = { { 1, 2 } } },
+    { polygon = corners, holes = { 1 } }, { polygon = corners, radius = 1 },
+  } do
+    local ok, err = pcall(all.where, all, "at geoWithin $1", region)
+    assert(not ok and err.code == "invalid_query" and err.message:find("$1 is not a region", 1, true), err.message)
+  end
   check("1", "subquery(all, $p, $p" .. box .. ").@count == 1")
   local log = {}
   local token = all:where("any" .. box):observe(function(c) log[#log + 1] = #c.insertions .. "/" .. #c.deletions end)
@@ -179,5 +195,23 @@ scenario("dates in the notation of Realm", function()
   for _, text in ipairs { "2020-13-01@00:00:00", "2020-01-01@00:00:00:", "2020-01-01@00:00:00:1000000000", "T1:1000000000", "2020-01-01@00" } do
     local fault = message(dogs.where, dogs, "born == " .. text)
     assert(fault:find("date", 1, true) or fault:find("nanoseconds", 1, true), fault)
+  end
+end)
+
+scenario("links lead to classes and properties with the names of aggregates", function()
+  local s = moonpool.open { in_memory = unique "aggregates", schema = {
+    count = { { "id", "int primary" }, { "size", "P" } }, P = { { "id", "int primary" }, { "count", "count[]" } } } }
+  s:write(function()
+    for id = 1, 3 do s:create("P", { id = id }) end
+    s:create("count", { id = 7, size = s:object("P", 2) })
+    s:object("P", 3).count:append(s:object("count", 7))
+  end)
+  local all = s:objects "P"
+  for text, want in pairs {
+    ["@links.count.size.@count == 1"] = 2, ["any @links.count.size.id == 7"] = 2, ["@links.@count == 1"] = 2,
+    ["count.@count == 1"] = 3, ["any count.size.id == 2"] = 3, ["@links.count.size.@count == 0 and id > 1"] = 3,
+  } do
+    local found = all:where(text)
+    assert(#found == 1 and found[1].id == want, text .. ": " .. #found)
   end
 end)

@@ -17,23 +17,17 @@ struct GeoSyntax {
         case box(Point, Point)
         case circle(Point, radius: PredicateSyntax)
         case polygon([[Point]])
+        /// The shape is in an argument of the query, counted from 1.
+        case argument(Int)
     }
 
     let place: PredicateSyntax
     let shape: Shape
     let shapeRange: Range<Int>
+}
 
-    /// The numbers of the shape.
-    var numbers: [PredicateSyntax] {
-        let points: [Point]
-        var others: [PredicateSyntax] = []
-        switch shape {
-        case .box(let low, let high): points = [low, high]
-        case .circle(let center, let radius): (points, others) = ([center], [radius])
-        case .polygon(let loops): points = loops.flatMap(\.self)
-        }
-        return points.flatMap { [$0.longitude, $0.latitude] } + others
-    }
+extension Value {
+    fileprivate var double: Double? { number.flatMap { Scalar($0).double } }
 }
 
 extension PredicateParser {
@@ -45,12 +39,18 @@ extension PredicateParser {
     ) throws(QueryFault) -> PredicateSyntax {
         advance()
         let word = current
+        if case .argument(let position) = word.kind {
+            advance()
+            let geo = GeoSyntax(
+                place: place, shape: .argument(position), shapeRange: range(from: word))
+            return PredicateSyntax(form: .geoWithin(geo), range: range(from: start))
+        }
         guard case .name(let name) = word.kind, next.isSymbol("("),
             let shape = Self.geoShapes.first(where: { $0.lowercased() == name.lowercased() })
         else {
             throw QueryFault(
-                "expected geoBox([lon, lat], [lon, lat]), geoCircle([lon, lat], radius) or "
-                    + "geoPolygon({[lon, lat], …}) after 'geoWithin', got \(word.description)",
+                "expected geoBox([lon, lat], [lon, lat]), geoCircle([lon, lat], radius), "
+                    + "geoPolygon({[lon, lat], …}) or an argument such as $1 after 'geoWithin', got \(word.description)",
                 at: word.range)
         }
         advance()
@@ -106,6 +106,21 @@ struct GeoPoint: Hashable, Sendable {
         (self.longitude, self.latitude) = (longitude, latitude)
     }
 
+    /// Creates a place from a latitude and a longitude; nil for another value.
+    init?(_ value: Value) {
+        guard case .list(let degrees) = value, degrees.count == 2,
+            let latitude = degrees[0].double, let longitude = degrees[1].double
+        else { return nil }
+        self.init(longitude: longitude, latitude: latitude)
+    }
+
+    /// Returns the places of a list; nil for another value.
+    static func list(_ value: Value?) -> [GeoPoint]? {
+        guard case .list(let values)? = value else { return nil }
+        let places = values.compactMap(GeoPoint.init)
+        return places.count == values.count ? places : nil
+    }
+
     /// The place on the unit sphere.
     var vector: SIMD3<Double> {
         let (east, north) = (longitude * .pi / 180, latitude * .pi / 180)
@@ -121,6 +136,37 @@ enum GeoRegion: Sendable {
     case circle(SIMD3<Double>, radius: Double)
     /// The places inside the first loop and outside all others.
     case polygon([GeoLoop])
+
+    /// The radius of the earth in meters, as in Realm.
+    private static let earth = 6_378_100.0
+
+    /// Creates a region from its parts, in which a place is a latitude and a longitude and a radius has meters; nil for
+    /// other parts, and for parts that are not a region.
+    init?(_ parts: ValueMap) {
+        func loops(_ value: Value?) -> [GeoLoop]? {
+            guard case .list(let loops)? = value else { return nil }
+            let closed = loops.compactMap { loop in GeoPoint.list(loop).flatMap(GeoLoop.init) }
+            return closed.count == loops.count ? closed : nil
+        }
+        switch Set(parts.keys) {
+        case ["circle", "radius"]:
+            guard let center = parts["circle"].flatMap(GeoPoint.init),
+                let meters = parts["radius"]?.double, meters >= 0, meters.isFinite
+            else { return nil }
+            self = .circle(center.vector, radius: meters / Self.earth)
+        case ["box"]:
+            guard let corners = GeoPoint.list(parts["box"]), corners.count == 2,
+                corners[0].latitude <= corners[1].latitude
+            else { return nil }
+            self = .box(corners[0], corners[1])
+        case ["polygon"], ["polygon", "holes"]:
+            guard let outer = GeoPoint.list(parts["polygon"]).flatMap(GeoLoop.init),
+                let holes = loops(parts["holes"] ?? .list([]))
+            else { return nil }
+            self = .polygon([outer] + holes)
+        default: return nil
+        }
+    }
 
     /// Returns whether a place is in the region.
     func contains(_ place: GeoPoint) -> Bool {
@@ -348,6 +394,15 @@ extension PredicateCompiler {
         _ geo: GeoSyntax, _ scope: Scope
     ) throws(QueryFault) -> GeoRegion {
         switch geo.shape {
+        case .argument(let position):
+            let value = try value(ofArgument: position, geo.shapeRange)
+            guard case .dictionary(let parts) = value, let region = GeoRegion(parts) else {
+                throw QueryFault(
+                    "argument $\(position) is not a region: { circle = { latitude, longitude }, radius = meters }, "
+                        + "{ box = { southwest, northeast } } or { polygon = { places }, holes = { polygons } }",
+                    at: geo.shapeRange)
+            }
+            return region
         case .box(let first, let second):
             let (low, high) = (try point(first, scope), try point(second, scope))
             guard low.latitude <= high.latitude else {

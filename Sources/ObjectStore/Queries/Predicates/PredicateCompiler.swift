@@ -141,16 +141,23 @@ struct PredicateCompiler {
         }
     }
 
-    func argument(
-        _ position: Int, _ range: Range<Int>
-    ) throws(QueryFault) -> PredicateOperand {
+    func value(
+        ofArgument position: Int, _ range: Range<Int>
+    ) throws(QueryFault) -> Value {
         guard position <= arguments.count else {
             let count = arguments.count
             let given =
                 count == 0 ? "none was given" : count == 1 ? "1 was given" : "\(count) were given"
             throw QueryFault("there is no argument $\(position): \(given)", at: range)
         }
-        if case .list(let values) = arguments[position - 1] {
+        return arguments[position - 1]
+    }
+
+    func argument(
+        _ position: Int, _ range: Range<Int>
+    ) throws(QueryFault) -> PredicateOperand {
+        let value = try value(ofArgument: position, range)
+        if case .list(let values) = value {
             // Lists and maps in the list are compared only with mixed values.
             let members = values.map {
                 PredicateCompiler.constant($0) ?? (Scalar(mixed: $0), .value(.mixed))
@@ -158,9 +165,9 @@ struct PredicateCompiler {
             return PredicateOperand(
                 form: .list(members), type: .null, description: "a list", range: range)
         }
-        guard let operand = PredicateCompiler.operand(arguments[position - 1], range) else {
+        guard let operand = PredicateCompiler.operand(value, range) else {
             throw QueryFault(
-                "argument $\(position) is a \(arguments[position - 1].typeName), which cannot be "
+                "argument $\(position) is a \(value.typeName), which cannot be "
                     + "compared", at: range)
         }
         return operand
@@ -445,7 +452,8 @@ extension PredicateCompiler {
             }
             switch component.name.lowercased() {
             case "links":
-                if context.syntax.components.dropFirst(index + 1).first?.name == "count" {
+                let next = context.syntax.components.dropFirst(index + 1).first
+                if next?.isAggregate == true, next?.name == "count" {
                     return try linkCount(walk, at: index, in: context)
                 }
                 try stepBack(&walk, context.syntax, index)
