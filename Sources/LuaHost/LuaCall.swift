@@ -161,6 +161,14 @@ package struct LuaAnswer: Sendable {
         return LuaArgumentError("bad argument #\(number) to '\(name)' (\(reason))\(hint)")
     }
 
+    /// Throws unless all arguments from an index on are nil; `reason` says why they have no meaning.
+    package func requireNone(from first: Int, _ reason: @autoclosure () -> String) throws {
+        guard count >= first, let given = (first...count).first(where: { !isNil($0) }) else {
+            return
+        }
+        throw argumentError(given, reason())
+    }
+
     /// Returns an error about the type of an argument: `… (table expected, got nil); write store:define(schema)`.
     ///
     /// In an operator's metamethod, which scripts do not call by name, the error has the message of Lua's own
@@ -343,7 +351,7 @@ final class FunctionBox {
     /// The number of arguments, including the receiver, that the function is known to take.
     var knownCount: Int
     /// The keys of its tables of options; nil before the first one.
-    var options: [Int: [String]]?
+    var options: [Int: [LuaUsage.Option]]?
 
     init(
         home: LuaHome, name: String, of owner: String?, isMethod: Bool,

@@ -156,7 +156,9 @@ final class LuaErrorBox {
         properties: [
             LuaProperty("code") { $1.set($0.code) },
             LuaProperty("message") { $1.set($0.message) },
-            LuaProperty("where") { $1.set($0.position) },
+            LuaProperty("where") {
+                $1.set($0.position.hasSuffix(": ") ? String($0.position.dropLast(2)) : $0.position)
+            },
             LuaProperty("line") { set($0.range?.line, $1) },
             LuaProperty("column") { set($0.range?.column, $1) },
             LuaProperty("length") { set($0.range?.length, $1) },
@@ -343,11 +345,20 @@ package struct LuaUsage: Sendable {
     package let maxArguments: Int?
     /// The call in messages: `store:objects(class)`.
     package let text: String
-    /// For each argument that can be a table of options, without the receiver and counted from 1, the keys of the table.
-    package let options: [Int: [String]]
+    /// For each argument that can be a table of options, without the receiver and counted from 1, its options.
+    package let options: [Int: [Option]]
+
+    /// A key of a table of options.
+    package struct Option: Sendable {
+        package let name: String
+        /// Whether the value is true or false.
+        package let isFlag: Bool
+
+        package init(_ name: String, isFlag: Bool) { (self.name, self.isFlag) = (name, isFlag) }
+    }
 
     /// Creates a usage.
-    package init(maxArguments: Int?, text: String, options: [Int: [String]]) {
+    package init(maxArguments: Int?, text: String, options: [Int: [Option]]) {
         self.maxArguments = maxArguments
         self.text = text
         self.options = options
@@ -358,8 +369,8 @@ extension LuaCall {
     /// The usage of the function; nil for a function that the API does not describe.
     var usage: LuaUsage? { function.owner.flatMap { state.usage?($0, name) } }
 
-    /// Returns the keys that the table of options in an argument can have; nil if the API does not describe the function.
-    package func optionNames(_ index: Int) -> [String]? {
+    /// Returns the options that an argument can have; nil if the API does not describe the function.
+    package func knownOptions(_ index: Int) -> [LuaUsage.Option]? {
         guard let options = function.options ?? usage?.options else { return nil }
         function.options = options
         return options[function.isMethod ? index - 1 : index] ?? []

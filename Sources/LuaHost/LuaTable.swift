@@ -93,6 +93,22 @@ package struct LuaTable: Hashable, Sendable {
         return count == 0 ? [] : (1...count).map { self[$0] }
     }
 
+    /// The elements, if the table is an array of strings without other keys; nil otherwise.
+    package var texts: [String]? { elements(\.text) }
+
+    /// Converts the elements of an array; nil if the table has other keys, or `convert` returns nil for an element.
+    package func elements<Element>(
+        _ convert: (LuaValue) throws -> Element?
+    ) rethrows -> [Element]? {
+        guard isArray else { return nil }
+        var elements: [Element] = []
+        for value in array {
+            guard let element = try convert(value) else { return nil }
+            elements.append(element)
+        }
+        return elements
+    }
+
     /// Whether every key is one of 1 … `count`, without metamethods; elements can be nil.
     ///
     /// Takes time proportional to the number of keys.

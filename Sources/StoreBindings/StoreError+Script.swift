@@ -29,17 +29,23 @@ extension LuaCall {
 
     /// Returns the option table at an index, or nil.
     ///
-    /// Throws an error for unknown keys. Without `known`, these are the keys that the description of the API does not
-    /// list for the argument.
+    /// Throws an error for a flag that is not true or false, according to the description of the API, and for unknown
+    /// keys. Without `known`, these are the keys that the description does not list for the argument.
     package borrowing func options(_ index: Int, _ known: [String]? = nil) throws -> LuaTable? {
         guard !isNil(index) else { return nil }
         let table = try table(index)
-        guard let known = known ?? optionNames(index) else { return table }
-        for (key, _) in table.pairs {
+        let described = knownOptions(index)
+        guard let known = known ?? described?.map(\.name) else { return table }
+        for (key, value) in table.pairs {
             guard let name = key.text, known.contains(name) else {
                 let shown = key.text ?? "a \(key.typeName)"
                 throw argumentError(
                     index, "unknown option '\(shown)'" + NearestName.hint(for: shown, among: known))
+            }
+            if value.boolean == nil,
+                described?.contains(where: { $0.name == name && $0.isFlag }) == true
+            {
+                throw argumentError(index, "option '\(name)' must be true or false")
             }
         }
         return table

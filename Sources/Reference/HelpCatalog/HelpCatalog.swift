@@ -90,11 +90,13 @@ package enum HelpCatalog {
         else { return nil }
         let takesAny = signatures.contains { $0.parameters.last?.name == "..." }
         let names = longest.parameters.map { $0.name + ($0.isOptional ? "?" : "") }
-        var options: [Int: [String]] = [:]
+        var options: [Int: [LuaUsage.Option]] = [:]
         for signature in signatures {
             for (index, parameter) in signature.parameters.enumerated() {
-                let names = Self.options(in: parameter.type).map(\.name)
-                if !names.isEmpty { options[index + 1, default: []] += names }
+                let known = Self.options(in: parameter.type).map { name, type in
+                    LuaUsage.Option(name, isFlag: type == "boolean" || type == "boolean?")
+                }
+                if !known.isEmpty { options[index + 1, default: []] += known }
             }
         }
         let prefix = typeName == prompt.name ? "" : typeName + entry.separator

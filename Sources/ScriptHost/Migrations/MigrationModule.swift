@@ -119,11 +119,10 @@ enum MigrationModule {
                     value.integer.map { $0 >= 0 } == true ? nil : "a whole number, 0 or more"
                 case "number":
                     value.number.map { $0 >= 0 } == true ? nil : "a number of seconds, 0 or more"
-                case "boolean": value.boolean != nil ? nil : "true or false"
+                case "boolean": nil
                 case "string": value.text != nil ? nil : "a text"
                 default:
-                    value.table?.array.allSatisfy { $0.text != nil } == true
-                        ? nil : "an array of texts"
+                    value.table?.texts != nil ? nil : "an array of texts"
                 }
             if let expected {
                 throw call.argumentError(index, "option '\(key)' must be \(expected)")

@@ -85,6 +85,7 @@ enum ValueMethods {
     ) -> [LuaMethod<Receiver>] {
         let aggregates = AggregateKind.ofValues.map { kind in
             LuaMethod<Receiver>(kind.rawValue) { receiver, call in
+                try requireNoPath(call)
                 let values = try values(receiver)
                 return call.answer(values.bridge.lua(try values.values.aggregate(kind)))
             }
@@ -114,13 +115,22 @@ enum ValueMethods {
             refining("sorted") {
                 try $0.values.sorted(ascending: QueryArguments.ascending($1[2], $1, 2))
             },
-            refining("distinct") { values, _ in values.values.distinct() },
+            refining("distinct") { values, call in
+                try requireNoPath(call)
+                return values.values.distinct()
+            },
             refining("limit") { try $0.values.limited(to: Int(clamping: $1.integer(2))) },
         ] + aggregates + [
             LuaMethod("count") { receiver, call in
-                call.answer(.integer(Int64(try values(receiver).values.count())))
+                try requireNoPath(call)
+                return call.answer(.integer(Int64(try values(receiver).values.count())))
             }
         ]
+    }
+
+    private static func requireNoPath(_ call: borrowing LuaCall) throws {
+        try call.requireNone(
+            from: 2, "plain values have no properties to name; write \(call.name)()")
     }
 
     private static func reading<Receiver>(

@@ -36,25 +36,20 @@ struct ObserverBinding {
         function = try call.function(first)
         let known = ["keypaths", "name", "on", "debounce", "throttle", "once", "hidden"]
         let options = try call.options(first + 1, first == 3 ? known + Self.ofValues : known)
-        func flag(_ option: String) throws -> Bool {
-            try Self.flag(option, options, call, first + 1)
-        }
-        (once, isInitial, isPrior) = (try flag("once"), try flag("initial"), try flag("prior"))
-        isHidden = try flag("hidden")
+        func flag(_ option: String) -> Bool { options?[option].boolean ?? false }
+        (once, isInitial, isPrior) = (flag("once"), flag("initial"), flag("prior"))
+        isHidden = flag("hidden")
         remote = try Self.remote(options, call: call, first: first, handle: handle)
         pace = try Self.pace(options, call, first + 1)
         name = try Self.name(options, call, first + 1)
         switch options?["keypaths"] ?? .nil {
         case .nil: keyPaths = []
         case .string(let path): keyPaths = [path.description]
-        case .table(let table):
-            keyPaths = try table.array.map { element in
-                guard let path = element.text else {
-                    throw call.argumentError(first + 1, "key paths must be strings")
-                }
-                return path
+        case let value:
+            guard let paths = value.table?.texts else {
+                throw call.argumentError(first + 1, "'keypaths' must be an array of strings")
             }
-        default: throw call.argumentError(first + 1, "'keypaths' must be an array of strings")
+            keyPaths = paths
         }
     }
 
@@ -83,17 +78,6 @@ struct ObserverBinding {
             .invalidArgument,
             "option 'on' is not valid for a \(what); send the objects to the worker and project them there"
         )
-    }
-
-    /// Returns an option that is true or false; false by default.
-    static func flag(
-        _ option: String, _ options: LuaTable?, _ call: borrowing LuaCall, _ index: Int
-    ) throws -> Bool {
-        switch options?[option] ?? .nil {
-        case .nil: return false
-        case .boolean(let flag): return flag
-        default: throw call.argumentError(index, "'\(option)' must be true or false")
-        }
     }
 
     /// Returns the name of the observer in reports.
@@ -389,7 +373,7 @@ struct AggregateBinding {
         function = try call.function(index)
         let options = try call.options(index + 1)
         name = try ObserverBinding.name(options, call, index + 1)
-        once = try ObserverBinding.flag("once", options, call, index + 1)
+        once = options?["once"].boolean ?? false
     }
 
     private var subject: String { path.map { "\(kind.rawValue) of \($0)" } ?? kind.rawValue }

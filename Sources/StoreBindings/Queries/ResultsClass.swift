@@ -244,6 +244,7 @@ struct QueryArguments {
         let bridge = ValueBridge(results.handle, results.frozen)
         if case .table(let table) = call[2] {
             let classSchema = try results.results.classSchema()
+            try call.requireNone(from: 3, "values follow the text of a predicate, not a table")
             try table.requireSpace()
             var equal: [(name: String, value: Value)] = []
             for (key, value) in table.pairs {
@@ -280,14 +281,20 @@ struct QueryArguments {
         guard case .table(let table) = call[2] else {
             return [(try call.text(2), try ascending(call[3], call, 3))]
         }
+        try call.requireNone(
+            from: 3, "each key of an array has its own direction: { {\"age\", \"desc\"} }")
         try table.requireSpace()
-        return try table.array.map { element in
+        let keys = try table.elements { element -> (path: String, ascending: Bool)? in
             if let path = element.text { return (path, true) }
-            guard let pair = element.table, let path = pair[1].text else {
-                throw call.argumentError(2, "each sort key is {\"path\"} or {\"path\", \"desc\"}")
-            }
+            guard let pair = element.table, pair.isArray, pair.count <= 2, let path = pair[1].text
+            else { return nil }
             return (path, try ascending(pair[2], call, 2))
         }
+        guard let keys else {
+            throw call.argumentError(
+                2, "expected an array, in which each key is \"path\" or {\"path\", \"desc\"}")
+        }
+        return keys
     }
 
     /// Parses a direction: nil, "asc" or "desc".
@@ -307,13 +314,12 @@ struct QueryArguments {
     /// Returns key paths that are given as separate arguments or in one array.
     static func paths(_ call: borrowing LuaCall, from first: Int) throws -> [String] {
         if case .table(let table) = call[first] {
+            try call.requireNone(from: first + 1, "the array contains all key paths")
             try table.requireSpace()
-            return try table.array.map { element in
-                guard let path = element.text else {
-                    throw call.argumentError(first, "key paths must be strings")
-                }
-                return path
+            guard let paths = table.texts else {
+                throw call.argumentError(first, "key paths must be an array of strings")
             }
+            return paths
         }
         return try (first...max(first, call.count)).map { try call.text($0) }
     }

@@ -73,13 +73,11 @@ struct OpenOptions {
 
     private static func drops(_ value: LuaValue, _ call: borrowing LuaCall) throws -> Set<String> {
         if value.isNil { return [] }
-        guard let list = value.table, list.array.allSatisfy({ $0.text != nil }),
-            list.pairs.count == list.count
-        else {
+        guard let names = value.table?.texts else {
             throw call.argumentError(
                 1, "option 'drops' must be an array of names such as { \"Person.phone\", \"Toy\" }")
         }
-        return Set(list.array.compactMap(\.text))
+        return Set(names)
     }
 
     /// Applies the migrations of the folder in `migrations` to the file, before it is opened.

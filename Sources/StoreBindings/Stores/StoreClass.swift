@@ -349,7 +349,9 @@ extension LuaCall {
         guard let options else { return [] }
         let given = options["without_notifying"]
         if given.isNil { return [] }
-        let values = given.table?.array ?? [given]
+        guard let values = given.table.map({ $0.elements { $0 } }) ?? [given] else {
+            throw argumentError(index, "without_notifying: expected a token, or an array of tokens")
+        }
         return try values.map { value in
             guard let token = value.userdata?.object(as: TokenHandle.type) else {
                 throw argumentError(

@@ -93,7 +93,10 @@ struct TransferModule {
         if call.isNil(3) {
             names = try columnNames(of: rows)
         } else {
-            names = try call.table(3).array.compactMap(\.text)
+            guard let given = try call.table(3).texts else {
+                throw call.argumentError(3, "the columns must be an array of strings")
+            }
+            names = given
         }
         let format = try TransferOptions(call.options(4)).csv(path)
         try TransferError.wrapping {
@@ -246,11 +249,11 @@ struct TransferOptions {
 
     /// Returns the texts of an array, or one text; empty if the option is missing.
     func list(_ name: String) throws -> [String] {
-        guard let texts = table?[name].table else { return try text(name).map { [$0] } ?? [] }
-        return try texts.array.map {
-            guard let text = $0.string?.text else { throw Self.refusal(name, "strings", $0) }
-            return text
+        guard let array = table?[name].table else { return try text(name).map { [$0] } ?? [] }
+        guard let texts = array.texts else {
+            throw Self.refusal(name, "an array of strings", .table(array))
         }
+        return texts
     }
 
     private static func refusal(
