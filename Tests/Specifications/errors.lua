@@ -77,6 +77,7 @@ for number, case in ipairs {
   { "invalid_schema", { "Cat", "primary" }, function() store:define { Cat = { name = "bool primary" } } end },
   { "closed", { "closed" }, function() store:close() return rex.name end },
   { "closed", { "closed" }, function() store:close() store:objects "Dog" end },
+  { "closed", { "rolled back" }, function() store:write(function() store:close() end) end },
   { "invalid_argument", { "migration has ended", "the migration function" }, function()
     local kept
     open({ schema = { Dog = { id = "int" } } }):close()

@@ -88,9 +88,7 @@ extension Store {
         do {
             let result = try body(transaction)
             try context.checkFailure()
-            if !engine.isClosed, engine.isInWrite {
-                try engine.commitWrite(withoutNotifying: silenced.compactMap(\.engineToken))
-            }
+            try engine.endWrite(withoutNotifying: silenced.compactMap(\.engineToken))
             return result
         } catch {
             context.forgetFailure()

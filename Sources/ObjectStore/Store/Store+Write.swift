@@ -18,12 +18,20 @@ extension Store {
         try beginWrite(timeout: timeout)
         do {
             let result = try body()
-            if !isClosed, isInWrite { try commitWrite(withoutNotifying: silenced) }
+            try endWrite(withoutNotifying: silenced)
             return result
         } catch {
             if !isClosed, isInWrite { try cancelWrite() }
             throw error
         }
+    }
+
+    /// Commits the write of a body that has returned, unless the body has ended the write itself.
+    ///
+    /// Throws `closed` if the body has closed the store in the write, and the errors of ``commitWrite(withoutNotifying:)``.
+    package func endWrite(withoutNotifying silenced: [NotificationToken] = []) throws {
+        try checkWriteEnd()
+        if !isClosed, isInWrite { try commitWrite(withoutNotifying: silenced) }
     }
 
     /// Opens a write transaction on the newest version, after observers have received all changes before it.

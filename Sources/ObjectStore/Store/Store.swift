@@ -25,9 +25,10 @@ public final class Store {
     public var autorefresh = true
 
     /// Whether the store was closed.
-    public var isClosed: Bool { hasClosed }
+    public var isClosed: Bool { end != .none }
     // This property is not public, so that the compiler sees all code that changes it and need not guard every read.
-    private var hasClosed = false
+    private var end = End.none
+    private enum End { case none, outsideWrite, inWrite }
 
     /// The dispatcher of the store's observers.
     package private(set) lazy var notifications = NotificationDispatcher(self)
@@ -178,7 +179,7 @@ public final class Store {
             try markSchema()
         } catch {
             // The migration function may have kept a reference to the store.
-            end()
+            release()
             throw error
         }
         pin.move(to: view.version)
@@ -206,16 +207,17 @@ public final class Store {
     ///
     /// Another call has no effect.
     public func close() {
-        if !ReadOnlySection.isActive { end() }
+        if !ReadOnlySection.isActive { release() }
     }
 
-    private func end() {
+    private func release() {
         guard !isClosed else { return }
         notifications.invalidateAll()
+        let end = isInWrite ? End.inWrite : .outsideWrite
         if isInWrite { view.snapshot.cancelWrite() }
         outcome?.didRollBack()
         outcome = nil
-        hasClosed = true
+        self.end = end
         coordinator.leave(membership)
         wakeup?.cancel()
         wakeup = nil
@@ -224,6 +226,12 @@ public final class Store {
         view.snapshot.close()
         view.snapshot.file.close()
         abandonQueuedWrites()
+    }
+
+    /// Throws `closed` if the open write was rolled back because the store was closed.
+    func checkWriteEnd() throws {
+        guard end == .inWrite else { return }
+        throw StoreError(.closed, "the store was closed inside of the write, which was rolled back")
     }
 
     /// The file's path; nil for a store in memory.
