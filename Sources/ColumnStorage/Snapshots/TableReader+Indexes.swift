@@ -341,9 +341,6 @@ extension ColumnDefinition {
 
 // Lookups in indexes whose entries are computed from rows: terms of texts, or several columns at once.
 extension TableReader {
-    /// Returns whether a column has a full-text index.
-    package func hasTerms(_ column: ColumnID) -> Bool { terms(column) != nil }
-
     /// Returns the rows whose text matches a search, ascending.
     ///
     /// Returns nil if the column has no index, or the search requires no term. Takes time in proportion to the rows of

@@ -64,7 +64,7 @@ import Testing
         #expect(!tokens[8].isValid)
         tokens.removeAll()
         #expect(
-            dispatcher.observers.isEmpty && dispatcher.index.isEmpty && dispatcher.filed.isEmpty)
+            dispatcher.observers.isEmpty && dispatcher.index.isEmpty)
     }
 
     @Test func `each kind of observer is checked for its dependencies`() throws {

@@ -64,7 +64,7 @@ import Testing
         #expect(error.code == .limitExceeded)
         #expect(names.allSatisfy { error.message.contains("'\($0)'") })
         let calls = tokens.reduce(0) { $0 + $1.statistics.calls }
-        #expect(calls == NotificationDispatcher.maximumRounds + 1)
+        #expect(calls == WriteRounds.maximum + 1)
         #expect(!store.isInWrite)
 
         // The next change starts a new count.

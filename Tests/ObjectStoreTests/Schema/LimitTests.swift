@@ -221,7 +221,7 @@ import Testing
             "paths of a key path with `*`": 1000,
             "levels of parentheses in a predicate": 100, "words of a full-text search": 64,
             "consecutive writes in which observers trigger each other":
-                NotificationDispatcher.maximumRounds,
+                WriteRounds.maximum,
             "snapshots of one file at the same time": 4096,
             "processes that write at the same time": 1,
         ]

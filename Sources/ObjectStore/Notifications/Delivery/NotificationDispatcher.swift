@@ -11,11 +11,6 @@ import ColumnStorage
 ///
 /// Only the versions that observers still need are kept readable.
 package final class NotificationDispatcher {
-    /// The maximum number of consecutive rounds of writes in observers.
-    ///
-    /// In each round, the writes of observers cause the calls of the next round. A write in a further round is refused.
-    package static let maximumRounds = 100
-
     /// Receives the errors of handlers, with the observer's token.
     ///
     /// If it is nil, errors are ignored.
@@ -35,7 +30,6 @@ package final class NotificationDispatcher {
 
     // The observers with pending changes, and the earlier versions that are kept for them.
     var index = ObserverIndex()
-    var filed: [Int: ObserverInterests] = [:]
     var tracked = TrackedObservers()
     var pending = PendingVersions()
     /// The changes that were last read from the history.
@@ -55,11 +49,7 @@ package final class NotificationDispatcher {
     /// The change of the schema that the running call reports.
     package internal(set) var deliveredSchema: SchemaEvent?
 
-    // The rounds of writes that observers trigger in each other.
-    var current: Observer?
-    var pendingRound = 0
-    var callRound = 0
-    var participants: [String] = []
+    private var rounds = WriteRounds()
 
     init(_ store: Store) {
         self.store = store
@@ -80,15 +70,7 @@ package final class NotificationDispatcher {
 extension NotificationDispatcher {
     /// Throws `limit_exceeded` if observers have caused each other's calls too often; called before a write begins.
     func checkRounds() throws {
-        guard depth > 0, current != nil, callRound >= Self.maximumRounds else { return }
-        let who =
-            participants.count == 1
-            ? "\(participants[0]) keeps triggering itself"
-            : "\(participants.joined(separator: " and ")) keep triggering each other"
-        throw StoreError(
-            .limitExceeded,
-            "\(who): \(Self.maximumRounds) rounds of writes in observers; write without notifying, or only "
-                + "if the value differs")
+        if depth > 0 { try rounds.check() }
     }
 
     /// Throws `invalid_argument` if a token belongs to another store.
@@ -134,8 +116,7 @@ extension NotificationDispatcher {
     func didAdvance(leaving left: StoreView) {
         keep(left)
         if !isInvisible(left) { owesDidChange = true }
-        pendingRound = 0
-        participants = []
+        rounds.end()
         store.moveHandler?()
     }
 
@@ -164,13 +145,7 @@ extension NotificationDispatcher {
         } else {
             forgetSteps()
         }
-        if let current {
-            pendingRound = callRound + 1
-            if !participants.contains(current.title) { participants.append(current.title) }
-        } else {
-            pendingRound = 0
-            participants = []
-        }
+        rounds.didCommit()
         if let left {
             for observer in silenced { silence(observer, leaving: left) }
         }
@@ -361,10 +336,8 @@ extension NotificationDispatcher {
     }
 
     func run(_ call: Observer.Call, of observer: Observer) {
-        let outer = (current, callRound)
+        let outer = rounds.begin(observer)
         let wasInWrite = store.isInWrite
-        current = observer
-        callRound = pendingRound
         let watch = Stopwatch()
         do {
             // The reads of a handler are not dependencies of a reaction that waits for the handler.
@@ -381,7 +354,7 @@ extension NotificationDispatcher {
             report(error, observer)
         }
         observer.statistics.handling.add(watch.microseconds)
-        (current, callRound) = outer
+        rounds.resume(outer)
     }
 
     /// Calls the store's own observers, except the silenced ones.
@@ -422,10 +395,7 @@ extension NotificationDispatcher {
         lastRead = nil
         cleanView = nil
         store.requestMissedTurn()
-        if !isClosed, !hasWork {
-            pendingRound = 0
-            participants = []
-        }
+        if !isClosed, !hasWork { rounds.end() }
     }
 }
 
@@ -476,10 +446,7 @@ extension NotificationDispatcher {
     func file(_ observer: Observer) {
         guard observer.isActive else { return }
         assert(observers[observer.number] === observer, "the observer is registered")
-        if let before = filed[observer.number] { index.remove(observer, before) }
-        let interests = observer.interests
-        filed[observer.number] = interests
-        index.add(observer, interests)
+        index.file(observer)
     }
 
     func didEnd(_ observer: Observer) {
@@ -488,9 +455,7 @@ extension NotificationDispatcher {
         if observer.isTracked { forget(observer) }
         observers[observer.number] = nil
         if !earlyObservers.isEmpty { earlyObservers.removeAll { $0 === observer } }
-        if let before = filed.removeValue(forKey: observer.number) {
-            index.remove(observer, before)
-        }
+        index.remove(observer)
     }
 
     /// Finds the observers that a change affects, and keeps the previous version of the store for them.
@@ -595,5 +560,60 @@ extension NotificationDispatcher {
         let read = found.map { visible($0, from: old.schema, to: store.committedSchema) }
         lastRead = read.map { (base, version, $0) }
         return read
+    }
+}
+
+/// The rounds of writes that observers trigger in each other.
+///
+/// In each round, the writes of observers cause the calls of the next round. A write in a further round is refused.
+package struct WriteRounds {
+    /// The maximum number of consecutive rounds.
+    package static let maximum = 100
+
+    /// A running call of an observer, and the round to which it belongs.
+    struct Call {
+        fileprivate let observer: Observer
+        fileprivate let round: Int
+    }
+
+    private var running: Call?
+    /// The round to which the next calls belong.
+    private var next = 0
+    /// The titles of the observers that have written in these rounds.
+    private var writers: [String] = []
+
+    /// Throws `limit_exceeded` for a write of a call in the last round.
+    func check() throws {
+        guard let running, running.round >= Self.maximum else { return }
+        let who =
+            writers.count == 1
+            ? "\(writers[0]) keeps triggering itself"
+            : "\(writers.joined(separator: " and ")) keep triggering each other"
+        throw StoreError(
+            .limitExceeded,
+            "\(who): \(Self.maximum) rounds of writes in observers; write without notifying, or only if the value "
+                + "differs")
+    }
+
+    /// Records the call of an observer; returns the call that it interrupts.
+    mutating func begin(_ observer: Observer) -> Call? {
+        defer { running = Call(observer: observer, round: next) }
+        return running
+    }
+
+    /// Ends the running call; the interrupted call continues.
+    mutating func resume(_ interrupted: Call?) { running = interrupted }
+
+    /// Records a commit, which begins the next round if an observer has made it.
+    mutating func didCommit() {
+        guard let running else { return end() }
+        next = running.round + 1
+        if !writers.contains(running.observer.title) { writers.append(running.observer.title) }
+    }
+
+    /// Begins to count again.
+    mutating func end() {
+        next = 0
+        writers = []
     }
 }

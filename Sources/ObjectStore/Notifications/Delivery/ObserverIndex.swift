@@ -20,13 +20,17 @@ struct ObserverIndex {
     }
 
     private var tables: SortedMap<TableID, Table> = SortedMap()
+    /// The dependencies under which each observer is registered, by its number.
+    private var filed: [Int: ObserverInterests] = [:]
 
     /// Whether the index has no entries.
-    var isEmpty: Bool { tables.isEmpty }
+    var isEmpty: Bool { tables.isEmpty && filed.isEmpty }
 
-    /// Registers an observer under its dependencies.
-    mutating func add(_ observer: Observer, _ interests: ObserverInterests) {
-        let number = observer.number
+    /// Registers an observer under its present dependencies, instead of its earlier ones.
+    mutating func file(_ observer: Observer) {
+        remove(observer)
+        let (number, interests) = (observer.number, observer.interests)
+        filed[number] = interests
         for table in interests.membership { entry(table).membership[number] = observer }
         for table in interests.tables { entry(table).everything[number] = observer }
         for column in interests.columns {
@@ -37,9 +41,10 @@ struct ObserverIndex {
         }
     }
 
-    /// Removes the entries of an observer.
-    mutating func remove(_ observer: Observer, _ interests: ObserverInterests) {
+    /// Removes the entries of an observer, if it has any.
+    mutating func remove(_ observer: Observer) {
         let number = observer.number
+        guard let interests = filed.removeValue(forKey: number) else { return }
         var touched = interests.membership.union(interests.tables)
         for table in interests.membership { tables[table]?.membership[number] = nil }
         for table in interests.tables { tables[table]?.everything[number] = nil }
