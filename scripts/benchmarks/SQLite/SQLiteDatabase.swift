@@ -11,13 +11,14 @@ final class SQLiteDatabase {
             throw BenchmarkError("sqlite: cannot open \(path)")
         }
         handle = opened
+        // Other threads may open the file at the same time.
+        sqlite3_busy_timeout(handle, 10_000)
         // One flush per commit: the write-ahead log makes SQLite's durable commits fast.
         try run("PRAGMA journal_mode = WAL")
         try run("PRAGMA synchronous = \(durability == .full ? "FULL" : "OFF")")
         try run("PRAGMA mmap_size = 1073741824")
         try run("PRAGMA cache_size = -65536")
         try run("PRAGMA temp_store = MEMORY")
-        sqlite3_busy_timeout(handle, 10_000)
     }
 
     deinit { sqlite3_close_v2(handle) }
