@@ -44,7 +44,10 @@ static int get_info(lua_State *L) {
         lua_getfield(L, -1, "func");
         lua_getinfo(L, ">L", &function);
         lua_setfield(L, -2, "activelines");
-        if (!wants_function) lua_pushnil(L), lua_setfield(L, -2, "func");
+        if (!wants_function) {
+            lua_pushnil(L);
+            lua_setfield(L, -2, "func");
+        }
     }
     return 1;
 }

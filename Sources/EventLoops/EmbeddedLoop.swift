@@ -1,22 +1,22 @@
 import CUV
 
-/// An event loop of a library that runs inside this loop.
+/// An event loop of a library that runs inside another loop.
 ///
-/// The embedded loop needs a descriptor that becomes readable when it has work, such as an epoll descriptor. All functions are
-/// called on the loop's thread, in its turns.
+/// The embedded loop needs a descriptor that becomes readable when it has work, such as an epoll descriptor. All
+/// functions are called on the outer loop's thread, in its turns.
 package struct EmbeddedLoop {
     /// A descriptor that becomes readable when the embedded loop has work.
     package let descriptor: Int32
     /// Returns the maximum time until the embedded loop's next call; nil without a limit.
     package let timeout: () -> Duration?
-    /// Returns whether the embedded loop keeps the loop running.
+    /// Returns whether the embedded loop keeps the outer loop running.
     package let isAlive: () -> Bool
     /// Runs the embedded loop's due work, without waiting.
     package let run: () -> Void
     /// Called after the loop has waited, so that the embedded loop can update its cached time.
     package let didWait: () -> Void
 
-    /// Creates a value from the functions of a loop.
+    /// Creates a description of a loop from its functions.
     package init(
         descriptor: Int32, timeout: @escaping () -> Duration?, isAlive: @escaping () -> Bool,
         run: @escaping () -> Void, didWait: @escaping () -> Void
@@ -50,7 +50,7 @@ final class EmbeddedLoopPoll {
         self.handle = handle
     }
 
-    /// Whether the embedded loop keeps the loop running.
+    /// Whether the embedded loop keeps the outer loop running.
     var isAlive: Bool { embedded.isAlive() }
 
     /// Runs the embedded loop's part of a turn; has no effect while the embedded loop is already running.
@@ -100,7 +100,7 @@ extension EventLoop {
     /// Removes all embedded loops before they release their resources.
     package func endEmbeddedLoops() {
         preconditionOnLoop()
-        for embedded in embeddedLoops { embedded.end() }
+        for poll in embeddedLoops { poll.end() }
         embeddedLoops = []
     }
 }

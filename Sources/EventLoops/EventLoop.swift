@@ -19,16 +19,16 @@ import SystemCalls
 // threads.
 //
 // The order of a turn: jobs that were posted before the turn (in order of arrival), wake-ups (in order of creation),
-// embedded loops, due timers (by time, then in order of creation). Then the loop waits for the kernel. libuv's callbacks only
-// record events; `turn` calls every handler outside of `uv_run`. Therefore handlers can call `wait(until:)` (`uv_run`
-// itself cannot be nested).
+// embedded loops, due timers (by time, then in order of creation). Then the loop waits for the kernel. libuv's
+// callbacks only record events; `turn` calls every handler outside of `uv_run`. Therefore handlers can call
+// `wait(until:)` (`uv_run` itself cannot be nested).
 //
 // Caveats:
 // * `run` returns when nothing keeps the loop alive: no queued job, no active timer with `keepsAlive`, no `LoopHold`,
 //   no referenced libuv handle of other code. Wake-ups and file watches never keep it alive.
 // * A timer is not called again while its handler waits; other handlers are called in the meantime.
 // * Waits are nested on the stack of the thread and end in reverse order. Code that must not wait for other code of the
-//   loop runs in a `LoopFiber`, which has its own stack.
+//   loop runs in a `JobGroup`, which has its own stack.
 // * `close` must be the last call, on the loop's thread. Jobs that are posted later are dropped.
 
 /// The jobs, timers and wake-ups of one thread, which run one at a time.

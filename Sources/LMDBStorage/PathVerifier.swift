@@ -21,9 +21,9 @@ enum FileExtent {
 /// The commits of a process that keeps writing to a renamed, deleted or replaced file would be lost, or would conflict
 /// with those of a process that has opened the file under its new name with another lock file.
 ///
-/// Every write verifies this by looking up the path. That takes several times as long as another system call. A file that
-/// is written through its map is therefore looked up only in two cases: if the system has reported a change, and 20 times
-/// a second for the folders on the path.
+/// Every write verifies this by looking up the path. That takes several times as long as another system call. A file
+/// that is written through its map is therefore looked up only in two cases: if the system has reported a change, and
+/// 20 times a second for the folders on the path.
 final class PathVerifier: Sendable {
     private let path: String
     // because: the bytes are constant and freed at the end. A string would be copied for each lookup.

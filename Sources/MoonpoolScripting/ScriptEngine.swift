@@ -16,7 +16,7 @@ import Synchronization
 // Caveats:
 // * While a chunk waits (`moonpool.sleep`, an async function of Swift), other chunks of the same engine run above it on
 //   the same stack, and it continues only after they have ended. The stack has space for about 190 waiting chunks.
-//   Engines that share a thread do not wait for each other (`LoopFiber`).
+//   Engines that share a thread do not wait for each other (`JobGroup`).
 // * Stopping one run also stops those below it on the stack.
 
 /// A Lua state with its own thread, for scripts in a Swift program.

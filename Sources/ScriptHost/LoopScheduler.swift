@@ -15,7 +15,7 @@ struct LoopScheduler: TimingScheduler, SuspendingScheduler {
     }
 
     // A read-only section applies to the whole thread, so it would also apply to the other scripts.
-    var canSuspend: Bool { surroundings?.fiber.canPark == true && !ReadOnlySection.isActive }
+    var canSuspend: Bool { surroundings?.jobs.canPark == true && !ReadOnlySection.isActive }
 
     func suspend(checkingEvery interval: Duration?, until condition: () throws -> Bool) throws {
         guard let surroundings else {

@@ -18,7 +18,7 @@ extension ScriptContext {
         else { return }
         let function = state.makeFunction("luv") { [weak self] call in
             guard let self else { return .none }
-            // There is one embedded loop per loop, so a script that has unloaded the module gets the same one again.
+            // A script's loop embeds one loop, so a script that has unloaded the module gets the same one again.
             if let luv { return try call.answer([.table(luv.module)]) }
             let module = try loadLuv(call[1], package)
             if let table = module.first?.table { try hostLuv(table) }

@@ -236,7 +236,7 @@ package final class ScriptContext {
     private func shutDownWhenIdle(after delay: Duration) {
         // Code that waits ends at its next check.
         loop.timer(after: delay, keepsAlive: false) { [self] in
-            guard !state.isRunning, entries == 0, surroundings?.fiber.isIdle != false else {
+            guard !state.isRunning, entries == 0, surroundings?.jobs.isIdle != false else {
                 return shutDownWhenIdle(after: .milliseconds(2))
             }
             for timer in activeTimers { timer.cancel() }
@@ -317,8 +317,8 @@ package final class ScriptContext {
     ///
     /// On a shared thread the function returns when the job has ended or waits.
     func dispatch(_ job: @escaping () -> Void) {
-        guard let fiber = surroundings?.fiber else { return job() }
-        fiber.run(job)
+        guard let jobs = surroundings?.jobs else { return job() }
+        jobs.run(job)
     }
 
     /// Waits inside of running code until the condition holds, the time has passed, or the code should end.
@@ -338,7 +338,7 @@ package final class ScriptContext {
             return try condition()
         }
         if let surroundings {
-            _ = try surroundings.fiber.wait(
+            _ = try surroundings.jobs.wait(
                 for: timeout, recheck: { surroundings.pause(atMost: recheck) }, until: isOver)
         } else {
             let limitCheck: Duration? =

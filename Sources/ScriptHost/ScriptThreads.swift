@@ -24,7 +24,7 @@ import Synchronization
 public final class ScriptThreads: Sendable {
     private struct Slot {
         var thread: LoopThread?
-        let stacks = FiberStacks()
+        let fibers = FiberPool()
         var engines = 0
     }
 
@@ -75,7 +75,7 @@ public final class ScriptThreads: Sendable {
             }
             slots[index].engines += 1
             return SharedThreadLease(
-                loop: thread.loop, stacks: slots[index].stacks, maxWaits: maxWaits,
+                loop: thread.loop, fibers: slots[index].fibers, maxWaits: maxWaits,
                 threads: self, index: index)
         }
     }
@@ -95,7 +95,7 @@ public final class ScriptThreads: Sendable {
 /// The place of one script on a shared thread.
 struct SharedThreadLease: Sendable {
     let loop: EventLoop
-    let stacks: FiberStacks
+    let fibers: FiberPool
     /// Keeps the threads running while the script exists.
     fileprivate let threads: ScriptThreads
     fileprivate let index: Int
@@ -104,10 +104,10 @@ struct SharedThreadLease: Sendable {
     private static let maxNestedWaits = 50
 
     fileprivate init(
-        loop: EventLoop, stacks: FiberStacks, maxWaits: Int, threads: ScriptThreads, index: Int
+        loop: EventLoop, fibers: FiberPool, maxWaits: Int, threads: ScriptThreads, index: Int
     ) {
         self.loop = loop
-        self.stacks = stacks
+        self.fibers = fibers
         self.maxWaits = maxWaits
         self.threads = threads
         self.index = index
@@ -115,7 +115,7 @@ struct SharedThreadLease: Sendable {
 
     /// Throws `limit_exceeded` if too many scripts are waiting already.
     func checkWaits() throws {
-        guard stacks.used > maxWaits || loop.nesting > Self.maxNestedWaits else { return }
+        guard fibers.used > maxWaits || loop.nesting > Self.maxNestedWaits else { return }
         throw StoreError(
             .limitExceeded,
             "too many scripts wait on this thread at once; use more threads, or timers")
@@ -133,7 +133,7 @@ struct ScriptSurroundings: Sendable {
     private let signals: ScriptSignals
     private let timeLeft: LoopBound<() -> Duration?>
     /// The jobs of the script: its runs, callbacks and waits.
-    let fiber: LoopFiber
+    let jobs: JobGroup
 
     init(_ lease: SharedThreadLease, _ state: LuaState, _ signals: ScriptSignals) {
         let interrupt = state.makeInterrupt()
@@ -145,8 +145,8 @@ struct ScriptSurroundings: Sendable {
         self.signals = signals
         timeLeft = LoopBound({ [weak state] in state?.timeLeft }, on: lease.loop)
         var states = LuaRunningStates()
-        fiber = LoopFiber(
-            on: lease.loop, lease.stacks, bind: { job in Self.run(interruption, account, job) },
+        jobs = JobGroup(
+            on: lease.loop, lease.fibers, bind: { job in Self.run(interruption, account, job) },
             surround: { part in
                 states.exchange()
                 part()
@@ -156,7 +156,7 @@ struct ScriptSurroundings: Sendable {
 
     /// Runs the body in the context of the script, on the current stack.
     func run<Result>(_ body: () throws -> Result) rethrows -> Result {
-        if fiber.isCurrent { return try body() }
+        if jobs.isCurrent { return try body() }
         return try Self.run(interruption, account, body)
     }
 
@@ -172,12 +172,12 @@ struct ScriptSurroundings: Sendable {
     ///
     /// Calls that arrive before a delayed job begins are combined, because the script can be suspended for long.
     func job(_ handler: @escaping () -> Void) -> () -> Void {
-        let fiber = fiber
+        let jobs = jobs
         var isPending = false
         return {
             if isPending { return }
             isPending = true
-            fiber.run {
+            jobs.run {
                 isPending = false
                 handler()
             }
@@ -205,7 +205,7 @@ struct ScriptSurroundings: Sendable {
     /// `limit_exceeded` if too many scripts of the thread wait.
     func suspend(checkingEvery interval: Duration?, until condition: () throws -> Bool) throws {
         try lease.checkWaits()
-        try fiber.suspend(recheck: { pause(atMost: interval) }) { () throws in
+        try jobs.suspend(recheck: { pause(atMost: interval) }) { () throws in
             // No Lua code runs during the wait, so the stop is checked here.
             if signals.isKilled { throw LuaInterrupted() }
             return try condition()
@@ -214,6 +214,6 @@ struct ScriptSurroundings: Sendable {
 
     /// A function that makes suspended code of the script check its condition, on any thread.
     var resume: @Sendable () -> Void {
-        { [loop = lease.loop, fiber] in loop.post { fiber.recheck() } }
+        { [loop = lease.loop, jobs] in loop.post { jobs.recheck() } }
     }
 }

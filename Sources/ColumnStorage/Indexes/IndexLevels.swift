@@ -22,7 +22,7 @@ final class IndexLevels<Value: IndexedValue> {
 
     private let tables: IndexTables
     private let base: Blocks
-    @exclusivity(unchecked) private var newRun: Run?
+    @exclusivity(unchecked) private var cachedRun: Run?
     /// Whether both parts of the run were empty at a state of their pages.
     @exclusivity(unchecked) private var knownEmpty: (state: UInt64, isEmpty: Bool) = (0, true)
 
@@ -50,10 +50,10 @@ final class IndexLevels<Value: IndexedValue> {
     }
 
     private func makeRun() -> Run {
-        if let newRun { return newRun }
+        if let cachedRun { return cachedRun }
         let created = Run(
             added: base.level(tables.pages(.added)), removed: base.level(tables.pages(.removed)))
-        newRun = created
+        cachedRun = created
         return created
     }
 
@@ -264,8 +264,8 @@ final class IndexLevels<Value: IndexedValue> {
             UnsafeBufferPointer(removed.elements), into: isBulk ? run.removed : base, transaction)
     }
 
-    /// Merges a part of the added or removed entries into the base if they have more than `maximum` blocks: about as many
-    /// entries as a write has changed.
+    /// Merges a part of the added or removed entries into the base if they have more than `maximum` blocks: about as
+    /// many entries as a write has changed.
     private func shrink(
         _ part: Blocks, to maximum: Int, by changes: Int, sign: Int32,
         _ transaction: TransactionHandle

@@ -20,8 +20,8 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var uncountedWrite: Unmanaged<WriteTransaction>?
     /// The definitions of the tables.
     @exclusivity(unchecked) private(set) var definitions: [TableID: TableDefinition]
-    @exclusivity(unchecked) private var newListPages: ListPages?
-    @exclusivity(unchecked) private var newKeyPages: ListPages?
+    @exclusivity(unchecked) private var cachedListPages: ListPages?
+    @exclusivity(unchecked) private var cachedKeyPages: ListPages?
     /// The delta buffer of this version; nil until it is used.
     @exclusivity(unchecked) private var knownRecent: DeltaBuffer?
     /// The identity of the version's commit, its place in the map and the version's layout, for ``isUnchanged``; nil if it
@@ -32,12 +32,12 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
     /// The buffers of this snapshot's writes, kept between them.
     var workspace: WriteWorkspace {
-        if let newWorkspace { return newWorkspace }
+        if let cachedWorkspace { return cachedWorkspace }
         let created = WriteWorkspace()
-        newWorkspace = created
+        cachedWorkspace = created
         return created
     }
-    @exclusivity(unchecked) private var newWorkspace: WriteWorkspace?
+    @exclusivity(unchecked) private var cachedWorkspace: WriteWorkspace?
     /// The snapshots of this version for other threads.
     @exclusivity(unchecked) var companions: [Snapshot] = []
 
@@ -73,19 +73,19 @@ package final class SnapshotSource {
     ///
     /// They are created when a table with lists is read, because most snapshots are created by commits and never read.
     var listPages: ListPages {
-        if let newListPages { return newListPages }
+        if let cachedListPages { return cachedListPages }
         let pages = ListPages(file.tables.lists)
         pages.move(to: handle)
-        newListPages = pages
+        cachedListPages = pages
         return pages
     }
 
     /// The chunks of the keys of all maps, created when a table with maps is read.
     var keyPages: ListPages {
-        if let newKeyPages { return newKeyPages }
+        if let cachedKeyPages { return cachedKeyPages }
         let pages = ListPages(file.tables.mapKeys)
         pages.move(to: handle)
-        newKeyPages = pages
+        cachedKeyPages = pages
         return pages
     }
 
@@ -101,8 +101,8 @@ package final class SnapshotSource {
 
     /// Invalidates the addresses of index blocks and list chunks, because the transaction or its content has changed.
     func forgetPages() {
-        newListPages?.move(to: handle)
-        newKeyPages?.move(to: handle)
+        cachedListPages?.move(to: handle)
+        cachedKeyPages?.move(to: handle)
         for pages in indexPages { pages?.invalidate() }
     }
 

@@ -186,7 +186,9 @@ extension TableReader {
         } ?? []
     }
 
-    /// Returns the number of rows in a range of an index of integers; nil without an index, and for more than `maximum`.
+    /// Returns the number of rows in a range of an index of integers.
+    ///
+    /// Returns nil without an index, and for more than `maximum` rows.
     ///
     /// This costs much less than reading the rows.
     package func count(

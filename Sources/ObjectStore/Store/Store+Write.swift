@@ -28,7 +28,8 @@ extension Store {
 
     /// Commits the write of a body that has returned, unless the body has ended the write itself.
     ///
-    /// Throws `closed` if the body has closed the store in the write, and the errors of ``commitWrite(withoutNotifying:)``.
+    /// Throws `closed` if the body has closed the store in the write, and the errors of
+    /// ``commitWrite(withoutNotifying:)``.
     package func endWrite(withoutNotifying silenced: [NotificationToken] = []) throws {
         try checkWriteEnd()
         if !isClosed, isInWrite { try commitWrite(withoutNotifying: silenced) }

@@ -28,6 +28,7 @@ public final class Store {
     public var isClosed: Bool { end != .none }
     // This property is not public, so that the compiler sees all code that changes it and need not guard every read.
     private var end = End.none
+    /// Where the store was closed: an open write is rolled back, which its function must not take for a commit.
     private enum End { case none, outsideWrite, inWrite }
 
     /// The dispatcher of the store's observers.

@@ -1,19 +1,19 @@
 import CFibers
 
-/// The stacks of the fibers of one loop.
+/// The fibers of the job groups of one loop.
 ///
-/// Unused stacks are kept for the next fibers. Confined to the loop's thread.
-package final class FiberStacks: @unchecked Sendable {
-    // Unchecked because: it is used only on the loop's thread, which the fibers check.
+/// Unused fibers are kept for the next groups. Confined to the loop's thread.
+package final class FiberPool: @unchecked Sendable {
+    // Unchecked because: it is used only on the loop's thread, which the groups check.
     private let size: Int
     private var unused: [Fiber] = []
     private static let maxUnused = 8
-    /// The fiber whose stack the thread is on; nil on the thread's own stack.
-    fileprivate var current: LoopFiber?
-    /// The number of fibers that run or wait.
+    /// The group on whose fiber the thread is; nil on the thread's own stack.
+    fileprivate var current: JobGroup?
+    /// The number of groups that run or wait.
     package fileprivate(set) var used = 0
 
-    /// Creates stacks of this size in bytes; the system provides memory only for what is used.
+    /// Creates a pool of fibers with stacks of this size in bytes; the system provides memory only for what is used.
     package init(size: Int = LoopThread.defaultStackSize) { self.size = size }
 
     fileprivate func take() -> Fiber? {
@@ -22,8 +22,8 @@ package final class FiberStacks: @unchecked Sendable {
         return fiber
     }
 
-    fileprivate func giveBack(_ fiber: Fiber) {
-        assert(used > 0, "a stack is returned once")
+    fileprivate func putBack(_ fiber: Fiber) {
+        assert(used > 0, "a fiber is returned once")
         used -= 1
         if unused.count < Self.maxUnused, !fiber.isCanceled { unused.append(fiber) }
     }
@@ -31,20 +31,20 @@ package final class FiberStacks: @unchecked Sendable {
 
 /// A group of jobs of a loop, such as those of one script, that waits independently of the loop's other groups.
 ///
-/// A job runs on a stack of the fiber. When the job waits, the thread returns to the loop and serves the other
-/// fibers. The job continues when its condition holds, even if other fibers still wait. Jobs of the same fiber that
+/// A job runs on the group's fiber. When the job waits, the thread returns to the loop and serves the other
+/// groups. The job continues when its condition holds, even if other groups still wait. Jobs of the same group that
 /// arrive in the meantime run on top of the waiting job, as handlers do in ``EventLoop/wait(for:recheck:until:)``: the
 /// waiting job continues after the jobs that began to wait later have ended. A job that waits in the middle of an
-/// operation suspends its fiber instead (``suspend(recheck:until:)``). Later jobs of the fiber are then delayed until
-/// the suspended job ends, or waits without suspending the fiber.
+/// operation suspends its group instead (``suspend(recheck:until:)``). Later jobs of the group are then delayed until
+/// the suspended job ends, or waits without suspending the group.
 ///
 /// Each job has its own task-local values, also after a wait. It does not inherit those of the code that calls
-/// ``run(_:)``: `bind` binds the values that all jobs of the fiber need. Other values of the thread must be the same
-/// whenever the fiber's code runs: `surround` sets them around each part of a job.
-package final class LoopFiber: @unchecked Sendable {
+/// ``run(_:)``: `bind` binds the values that all jobs of the group need. Other values of the thread must be the same
+/// whenever the group's code runs: `surround` sets them around each part of a job.
+package final class JobGroup: @unchecked Sendable {
     // Unchecked because: it is used only on the loop's thread, which `run` checks.
     private let loop: EventLoop
-    private let stacks: FiberStacks
+    private let fibers: FiberPool
     /// Runs a job with the task-local values that it needs.
     private let bind: (_ job: () -> Void) -> Void
     /// Runs a part of a job, with the other values of the thread that the job needs.
@@ -54,35 +54,35 @@ package final class LoopFiber: @unchecked Sendable {
     private var next: (() -> Void)?
     /// Whether a part of a job is on the thread's stack, as the running code or as its caller.
     private var isActive = false
-    /// Whether the parked code has suspended the fiber.
+    /// Whether the parked code has suspended the group.
     private var isSuspended = false
-    /// The jobs that have arrived while the fiber was suspended.
+    /// The jobs that have arrived while the group was suspended.
     private var delayed: [() -> Void] = []
 
-    /// Creates a fiber without jobs.
+    /// Creates a group without jobs.
     package init(
-        on loop: EventLoop, _ stacks: FiberStacks,
+        on loop: EventLoop, _ fibers: FiberPool,
         bind: @escaping (() -> Void) -> Void = { $0() },
         surround: @escaping (() -> Void) -> Void
     ) {
         self.bind = bind
         self.loop = loop
-        self.stacks = stacks
+        self.fibers = fibers
         self.surround = surround
     }
 
     /// Whether no job runs or waits.
     package var isIdle: Bool { fiber == nil && !isActive && delayed.isEmpty }
 
-    /// Whether the calling code is a job of the fiber.
+    /// Whether the calling code is a job of the group.
     package var isCurrent: Bool { isActive }
 
-    /// Whether the calling code runs on the fiber's stack, so that other fibers can run while it waits.
-    package var canPark: Bool { fiber != nil && stacks.current === self }
+    /// Whether the calling code runs on the group's stack, so that other groups can run while it waits.
+    package var canPark: Bool { fiber != nil && fibers.current === self }
 
-    /// Runs a job until it ends or waits; if the fiber's own code calls this function, the job runs to its end.
+    /// Runs a job until it ends or waits; if the group's own code calls this function, the job runs to its end.
     ///
-    /// While the fiber is suspended, the job is delayed, and the suspended code checks its condition.
+    /// While the group is suspended, the job is delayed, and the suspended code checks its condition.
     ///
     /// Without memory for a stack, the job runs on the thread's own stack, where it waits as in
     /// ``EventLoop/wait(for:recheck:until:)``.
@@ -108,7 +108,7 @@ package final class LoopFiber: @unchecked Sendable {
             assert(next == nil, "the waiting code runs one job at a time")
             next = job
             resumeParked()
-        } else if let fiber = stacks.take() {
+        } else if let fiber = fibers.take() {
             self.fiber = fiber
             onStack { fiber.start { [bind] in bind(job) } }
         } else {
@@ -118,12 +118,12 @@ package final class LoopFiber: @unchecked Sendable {
         }
     }
 
-    /// Runs the delayed jobs in the order of their arrival, until one of them suspends the fiber.
+    /// Runs the delayed jobs in the order of their arrival, until one of them suspends the group.
     private func runDelayed() {
         while !isSuspended, !delayed.isEmpty {
             let jobs = delayed
             delayed = []
-            // If a job suspends the fiber, `run` delays the remaining ones again.
+            // If a job suspends the group, `run` delays the remaining ones again.
             for job in jobs { run(job) }
         }
     }
@@ -139,24 +139,24 @@ package final class LoopFiber: @unchecked Sendable {
         onStack { fiber.resume() }
     }
 
-    /// Switches to the fiber's stack until its code has ended or parks.
+    /// Switches to the group's stack until its code has ended or parks.
     private func onStack(_ part: () -> Bool) {
-        let below = stacks.current
-        stacks.current = self
+        let below = fibers.current
+        fibers.current = self
         isActive = true
         var hasEnded = false
         surround { hasEnded = part() }
-        assert(stacks.current === self, "the fibers leave their stacks in reverse order")
+        assert(fibers.current === self, "the groups leave their fibers in reverse order")
         isActive = false
-        stacks.current = below
+        fibers.current = below
         guard hasEnded, let fiber else { return }
         self.fiber = nil
-        stacks.giveBack(fiber)
+        fibers.putBack(fiber)
     }
 
     /// Waits inside of a job until the condition holds or the time has passed; returns whether the condition holds.
     ///
-    /// The condition is checked at once, after each job of the fiber, and after the interval that `recheck` returns
+    /// The condition is checked at once, after each job of the group, and after the interval that `recheck` returns
     /// before each pause. Unless it holds at the start, the loop runs at least once, also without time. Errors of the
     /// condition are rethrown.
     package func wait<Failure: Error>(
@@ -178,17 +178,17 @@ package final class LoopFiber: @unchecked Sendable {
         }
     }
 
-    /// Waits in the middle of an operation until the condition holds; the loop serves the other fibers in the
+    /// Waits in the middle of an operation until the condition holds; the loop serves the other groups in the
     /// meantime.
     ///
-    /// Call it only if ``canPark``. No other job of the fiber runs in the meantime, so the state of the operation does
+    /// Call it only if ``canPark``. No other job of the group runs in the meantime, so the state of the operation does
     /// not change. The condition is checked at once, after ``recheck()``, when a job arrives, and after the interval
     /// that the argument `recheck` returns before each pause. Errors of the condition are rethrown.
     package func suspend<Failure: Error>(
         recheck: () -> Duration? = { nil }, until condition: () throws(Failure) -> Bool
     ) throws(Failure) {
         guard canPark, let fiber else {
-            preconditionFailure("code can be suspended only on the stack of its fiber")
+            preconditionFailure("code can be suspended only on the stack of its group")
         }
         while try !condition() {
             isSuspended = true
@@ -197,7 +197,7 @@ package final class LoopFiber: @unchecked Sendable {
         }
     }
 
-    /// Returns to the loop until the fiber's code must check its condition again.
+    /// Returns to the loop until the group's code must check its condition again.
     private func park(_ fiber: Fiber, atMost pause: Duration?) {
         let alarm = pause.map { pause in
             loop.timer(after: pause, keepsAlive: false) { [weak self] in self?.continueParked() }

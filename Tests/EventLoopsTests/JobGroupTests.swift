@@ -1,12 +1,12 @@
 import EventLoops
 import Testing
 
-@Suite struct LoopFiberTests {
+@Suite struct JobGroupTests {
     private struct Refusal: Error {}
 
     let clock = ManualClock()
     let loop: EventLoop
-    let stacks = FiberStacks(size: 1 << 20)
+    let fibers = FiberPool(size: 1 << 20)
     let log = Log()
 
     init() throws {
@@ -14,13 +14,13 @@ import Testing
         loop.attach()
     }
 
-    private func fiber() -> LoopFiber { LoopFiber(on: loop, stacks) { $0() } }
+    private func group() -> JobGroup { JobGroup(on: loop, fibers) { $0() } }
 
     /// Starts a job that waits until its flag is set.
-    private func start(_ name: String, on fiber: LoopFiber, until flag: Flag) {
-        fiber.run { [log] in
+    private func start(_ name: String, on group: JobGroup, until flag: Flag) {
+        group.run { [log] in
             log.add("\(name) waits")
-            _ = fiber.wait { flag.isSet }
+            _ = group.wait { flag.isSet }
             log.add("\(name) continues")
         }
     }
@@ -30,24 +30,24 @@ import Testing
     }
 
     @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2]])
-    func `waits of fibers end in any order`(order: [Int]) {
-        let fibers = (0..<3).map { _ in fiber() }
+    func `waits of groups end in any order`(order: [Int]) {
+        let groups = (0..<3).map { _ in group() }
         let flags = (0..<3).map { _ in Flag() }
-        for number in 0..<3 { start("\(number)", on: fibers[number], until: flags[number]) }
-        #expect(stacks.used == 3)
+        for number in 0..<3 { start("\(number)", on: groups[number], until: flags[number]) }
+        #expect(fibers.used == 3)
         for number in order {
             flags[number].isSet = true
-            fibers[number].run { [log] in log.add("job of \(number)") }
+            groups[number].run { [log] in log.add("job of \(number)") }
         }
         #expect(
             log.lines == ["0 waits", "1 waits", "2 waits"]
                 + order.flatMap { ["job of \($0)", "\($0) continues"] })
-        #expect(stacks.used == 0)
-        #expect(fibers.allSatisfy { $0.isIdle })
+        #expect(fibers.used == 0)
+        #expect(groups.allSatisfy { $0.isIdle })
     }
 
-    @Test func `jobs of one fiber run on top of the waiting one`() {
-        let (one, outer, inner) = (fiber(), Flag(), Flag())
+    @Test func `jobs of one group run on top of the waiting one`() {
+        let (one, outer, inner) = (group(), Flag(), Flag())
         start("outer", on: one, until: outer)
         start("inner", on: one, until: inner)
         outer.isSet = true
@@ -64,7 +64,7 @@ import Testing
     @Test func `waits with a time end in the order of their ends`() {
         let durations = [30, 10, 20, 10]
         for (number, duration) in durations.enumerated() {
-            let one = fiber()
+            let one = group()
             one.run { [log] in
                 let holds = one.wait(for: .milliseconds(duration)) { false }
                 log.add("\(number) \(holds)")
@@ -75,11 +75,11 @@ import Testing
             loop.runOnce()
         }
         #expect(log.lines == ["1 false", "3 false", "2 false", "0 false"])
-        #expect(stacks.used == 0)
+        #expect(fibers.used == 0)
     }
 
     @Test func `a condition is checked at its interval, and its error ends the wait`() {
-        let one = fiber()
+        let one = group()
         one.run { [log] in
             var checks = 0
             do {
@@ -100,17 +100,17 @@ import Testing
         #expect(one.isIdle)
     }
 
-    /// Starts a job that suspends its fiber until its flag is set.
-    private func startSuspended(_ name: String, on fiber: LoopFiber, until flag: Flag) {
-        fiber.run { [log] in
+    /// Starts a job that suspends its group until its flag is set.
+    private func startSuspended(_ name: String, on group: JobGroup, until flag: Flag) {
+        group.run { [log] in
             log.add("\(name) begins")
-            fiber.suspend { flag.isSet }
+            group.suspend { flag.isSet }
             log.add("\(name) continues")
         }
     }
 
-    @Test func `jobs of a suspended fiber run after its code has ended`() {
-        let (one, two, flag) = (fiber(), fiber(), Flag())
+    @Test func `jobs of a suspended group run after its code has ended`() {
+        let (one, two, flag) = (group(), group(), Flag())
         startSuspended("one", on: one, until: flag)
         for number in 1...2 { one.run { [log] in log.add("job \(number)") } }
         two.run { [log] in log.add("two") }
@@ -120,19 +120,19 @@ import Testing
         one.recheck()
         #expect(log.lines == ["one begins", "two", "one continues", "job 1", "job 2"])
         #expect(one.isIdle)
-        #expect(stacks.used == 0)
+        #expect(fibers.used == 0)
     }
 
     @Test func `a job continues suspended code whose condition holds, and runs after it`() {
-        let (one, flag) = (fiber(), Flag())
+        let (one, flag) = (group(), Flag())
         startSuspended("one", on: one, until: flag)
         flag.isSet = true
         one.run { [log] in log.add("job") }
         #expect(log.lines == ["one begins", "one continues", "job"])
     }
 
-    @Test func `delayed jobs keep their order when one of them suspends the fiber again`() {
-        let (one, first, second) = (fiber(), Flag(), Flag())
+    @Test func `delayed jobs keep their order when one of them suspends the group again`() {
+        let (one, first, second) = (group(), Flag(), Flag())
         startSuspended("first", on: one, until: first)
         one.run { [log] in log.add("job 1") }
         startSuspended("second", on: one, until: second)
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test func `delayed jobs run when the suspended code begins to wait`() {
-        let (one, suspension, wait) = (fiber(), Flag(), Flag())
+        let (one, suspension, wait) = (group(), Flag(), Flag())
         one.run { [log] in
             one.suspend { suspension.isSet }
             log.add("waits")
@@ -164,8 +164,8 @@ import Testing
         #expect(log.lines == ["waits", "job", "continues"])
     }
 
-    @Test func `code that runs on top of waiting code can suspend the fiber`() {
-        let (one, outer, inner) = (fiber(), Flag(), Flag())
+    @Test func `code that runs on top of waiting code can suspend the group`() {
+        let (one, outer, inner) = (group(), Flag(), Flag())
         start("outer", on: one, until: outer)
         startSuspended("inner", on: one, until: inner)
         outer.isSet = true
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `suspended code checks its condition at its interval, and rethrows its error`() {
-        let one = fiber()
+        let one = group()
         one.run { [log] in
             var checks = 0
             do {
@@ -203,10 +203,10 @@ import Testing
 
     @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2]])
     func `waiting jobs keep their task-local values`(order: [Int]) {
-        let fibers = (0..<3).map { _ in fiber() }
+        let groups = (0..<3).map { _ in group() }
         let flags = (0..<3).map { _ in Flag() }
         func name() { log.add(Local.name) }
-        for (number, one) in fibers.enumerated() {
+        for (number, one) in groups.enumerated() {
             one.run {
                 Local.$name.withValue("outer \(number)") {
                     Local.$name.withValue("inner \(number)") {
@@ -222,7 +222,7 @@ import Testing
             name()
             for number in order {
                 flags[number].isSet = true
-                fibers[number].run {}
+                groups[number].run {}
             }
             name()
         }
@@ -233,12 +233,12 @@ import Testing
     }
 
     @Test
-    func `a job has the values that its fiber binds, but not those of the code that runs it`() {
+    func `a job has the values that its group binds, but not those of the code that runs it`() {
         let (log, flag) = (log, Flag())
-        let one = LoopFiber(
-            on: loop, stacks, bind: { job in Local.$name.withValue("fiber", operation: job) },
+        let one = JobGroup(
+            on: loop, fibers, bind: { job in Local.$name.withValue("group", operation: job) },
             surround: { $0() })
-        let two = fiber()
+        let two = group()
         two.run {
             Local.$name.withValue("two") {
                 one.run {
@@ -246,28 +246,28 @@ import Testing
                     _ = one.wait { flag.isSet }
                     log.add(Local.name)
                 }
-                fiber().run { log.add(Local.name) }
+                group().run { log.add(Local.name) }
                 log.add(Local.name)
             }
         }
-        // The stacks are used again.
+        // The fibers are used again.
         two.run { log.add(Local.name) }
         one.run { log.add(Local.name) }
         flag.isSet = true
         one.recheck()
-        #expect(log.lines == ["fiber", "none", "two", "none", "fiber", "fiber"])
+        #expect(log.lines == ["group", "none", "two", "none", "group", "group"])
     }
 
-    @Test func `the fiber's wrapper runs around each part of a job`() {
+    @Test func `the group's wrapper runs around each part of a job`() {
         let log = log
-        func fiber(_ name: String) -> LoopFiber {
-            LoopFiber(on: loop, stacks) { part in
+        func group(_ name: String) -> JobGroup {
+            JobGroup(on: loop, fibers) { part in
                 log.add("+\(name)")
                 part()
                 log.add("-\(name)")
             }
         }
-        let (one, two, flag) = (fiber("1"), fiber("2"), Flag())
+        let (one, two, flag) = (group("1"), group("2"), Flag())
         start("one", on: one, until: flag)
         two.run { one.run { log.add("on top") } }
         flag.isSet = true
@@ -280,8 +280,8 @@ import Testing
     }
 
     @Test func `without memory for a stack a job runs on the thread's own, and can wait there`() {
-        let stacks = FiberStacks(size: 1 << 60)
-        let one = LoopFiber(on: loop, stacks) { $0() }
+        let fibers = FiberPool(size: 1 << 60)
+        let one = JobGroup(on: loop, fibers) { $0() }
         let (flag, log) = (Flag(), log)
         loop.timer(after: .zero) { flag.isSet = true }
         one.run {
@@ -293,20 +293,20 @@ import Testing
     }
 
     @Test func `a thousand waiting jobs keep their local values`() {
-        let fibers = (0..<1000).map { _ in fiber() }
+        let groups = (0..<1000).map { _ in group() }
         let flag = Flag()
         var sum = 0
-        for (number, one) in fibers.enumerated() {
+        for (number, one) in groups.enumerated() {
             one.run {
                 let values = [number, number * 2]
                 _ = one.wait { flag.isSet }
                 sum += values[0] + values[1]
             }
         }
-        #expect(stacks.used == 1000)
+        #expect(fibers.used == 1000)
         flag.isSet = true
-        for one in fibers.reversed() { one.run {} }
+        for one in groups.reversed() { one.run {} }
         #expect(sum == 3 * 999 * 500)
-        #expect(stacks.used == 0)
+        #expect(fibers.used == 0)
     }
 }
